@@ -1,0 +1,205 @@
+//! The two ends of the path under measurement: `feed` takes the next message while fewer than the window are in flight,
+//! `collect` takes the time it took.
+//!
+//! Both are stages on the workers, so that no other thread runs while the clock does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use crossbeam::queue::ArrayQueue;
+use levada_engine::{Held, Stage, Waker};
+use levada_stages::{Messages, Ports};
+use levada_wire::waku::{Verdict, WakuRecord};
+
+/// A message of the workload between two rounds.
+pub type Message = Held<WakuRecord>;
+
+/// A round that takes longer than this has lost a message.
+const ROUND_LIMIT: Duration = Duration::from_secs(120);
+
+/// A round that measured nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RoundError {
+    /// Messages came out that some stage had refused.
+    #[error("{spoilt} of {messages} messages did not go the whole path; the measurement is void")]
+    Spoilt {
+        /// How many.
+        spoilt: usize,
+        /// Of how many.
+        messages: usize,
+    },
+    /// Messages did not come out.
+    #[error("{missing} of {messages} messages did not come out of the path within 120 s; the measurement is void")]
+    Stalled {
+        /// How many.
+        missing: usize,
+        /// Of how many.
+        messages: usize,
+    },
+}
+
+/// What the ends share with the thread that runs the benchmark.
+#[derive(Debug)]
+pub struct Round {
+    base: Instant,
+    window: usize,
+    waiting: ArrayQueue<Message>,
+    done: ArrayQueue<Message>,
+    open: AtomicBool,
+    in_flight: AtomicUsize,
+    spoilt: AtomicUsize,
+    unfinished: AtomicUsize,
+    started_ns: AtomicU64,
+    ended_ns: AtomicU64,
+    latencies_ns: Box<[AtomicU64]>,
+    wakers: std::sync::OnceLock<Vec<Waker>>,
+    runner: Thread,
+}
+
+impl Round {
+    /// Rounds of at most `messages_max` messages; the calling thread runs them.
+    pub fn new(messages_max: usize, window: usize) -> Arc<Self> {
+        Arc::new(Self {
+            base: Instant::now(),
+            window,
+            waiting: ArrayQueue::new(messages_max.max(1)),
+            done: ArrayQueue::new(messages_max.max(1)),
+            open: AtomicBool::new(false),
+            in_flight: AtomicUsize::new(0),
+            spoilt: AtomicUsize::new(0),
+            unfinished: AtomicUsize::new(0),
+            started_ns: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
+            latencies_ns: (0..messages_max).map(|_| AtomicU64::new(0)).collect(),
+            wakers: std::sync::OnceLock::new(),
+            runner: std::thread::current(),
+        })
+    }
+
+    /// Says which workers feed; once, before the first round.
+    pub fn bind(&self, wakers: Vec<Waker>) {
+        self.wakers.get_or_init(|| wakers);
+    }
+
+    /// Sends `messages` through the path and waits until all came out; they are in `messages` again afterwards, in the
+    /// order in which they came out. Returns the wall time in nanoseconds, from the first message taken to the last one done.
+    ///
+    /// # Errors
+    /// [`RoundError`] when a message came out that had not gone the whole path, or some did not come out at all.
+    pub fn run(&self, messages: &mut Vec<Message>) -> Result<u64, RoundError> {
+        let count = messages.len();
+        self.unfinished.store(count, SeqCst);
+        self.started_ns.store(0, SeqCst);
+        for message in messages.drain(..) {
+            self.waiting.push(message).expect("the queue was made for as many");
+        }
+        self.open.store(true, SeqCst);
+        self.wake();
+        let deadline = Instant::now() + ROUND_LIMIT;
+        while self.unfinished.load(SeqCst) > 0 {
+            if Instant::now() > deadline {
+                return Err(RoundError::Stalled { missing: self.unfinished.load(SeqCst), messages: count });
+            }
+            std::thread::park_timeout(ROUND_LIMIT);
+        }
+        self.open.store(false, SeqCst);
+        messages.extend(std::iter::from_fn(|| self.done.pop()));
+        match self.spoilt.load(SeqCst) {
+            0 => Ok(self.ended_ns.load(SeqCst) - self.started_ns.load(SeqCst)),
+            spoilt => Err(RoundError::Spoilt { spoilt, messages: count }),
+        }
+    }
+
+    /// Nanoseconds each of the last round's first `count` messages took from being taken to being done.
+    pub fn latencies_ns(&self, count: usize) -> impl Iterator<Item = u64> + '_ {
+        self.latencies_ns[..count].iter().map(|latency| latency.load(Relaxed))
+    }
+
+    fn now_ns(&self) -> u64 {
+        // Never zero: zero means that the round has not started.
+        self.base.elapsed().as_nanos() as u64 + 1
+    }
+
+    fn wake(&self) {
+        self.wakers.get().into_iter().flatten().for_each(Waker::wake);
+    }
+
+    /// Takes the next message if the window allows it.
+    fn take(&self) -> Option<Message> {
+        if self.in_flight.fetch_add(1, SeqCst) >= self.window {
+            self.in_flight.fetch_sub(1, SeqCst);
+            return None;
+        }
+        let message = self.waiting.pop();
+        if message.is_none() {
+            self.in_flight.fetch_sub(1, SeqCst);
+        }
+        message
+    }
+}
+
+/// Brings messages in.
+#[derive(Debug)]
+pub struct Feed(pub Arc<Round>);
+
+impl Stage<WakuRecord> for Feed {
+    fn ports(&self) -> &'static [&'static str] {
+        &["next"]
+    }
+
+    fn process(&mut self, _batch: &mut Messages<'_>, _ports: &mut Ports<'_>) {}
+
+    fn is_source(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self, ports: &mut Ports<'_>) {
+        let round = &self.0;
+        if !round.open.load(SeqCst) {
+            return;
+        }
+        // As many as a batch of the stages behind takes; more would only wait there.
+        for _ in 0..ports.room(0).min(32) {
+            let Some(message) = round.take() else { return };
+            let now = round.now_ns();
+            let _ = round.started_ns.compare_exchange(0, now, SeqCst, SeqCst);
+            let mut envelope = message.attach(ports.arena()).expect("the workload lies in the topology's arena");
+            envelope.record_mut().expect("a waiting message has one handle").arrived_ns = now;
+            ports.send(0, envelope);
+        }
+    }
+}
+
+/// Takes messages out. The message's number is its ticket.
+#[derive(Debug)]
+pub struct Collect(pub Arc<Round>);
+
+impl Stage<WakuRecord> for Collect {
+    fn ports(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn process(&mut self, batch: &mut Messages<'_>, _ports: &mut Ports<'_>) {
+        let round = &self.0;
+        let mut finished = 0;
+        for envelope in batch {
+            let record = envelope.record();
+            if !(record.decoded && record.hashed && record.verdict == Verdict::Accept) {
+                round.spoilt.fetch_add(1, SeqCst);
+            }
+            let now = round.now_ns();
+            round.latencies_ns[record.ticket as usize].store(now - record.arrived_ns, Relaxed);
+            round.ended_ns.fetch_max(now, SeqCst);
+            round.done.push(envelope.hold()).expect("the queue was made for as many");
+            finished += 1;
+        }
+        round.in_flight.fetch_sub(finished, SeqCst);
+        if round.unfinished.fetch_sub(finished, SeqCst) == finished {
+            round.runner.unpark();
+        } else {
+            round.wake();
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The path under measurement: nwaku's micro scenario on our stages.
+//!
+//! ```text
+//! path:N   feed → decode → validate → message_hash → trace → filter → backlog ─┐
+//! archive                                                                       └→ archive → event → collect
+//! ```
+//! Without an archive, and with an archive in memory on one worker, everything is on the path's own worker.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome};
+use levada_engine::{
+    Arena, LinkConfig, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker, WorkerId,
+};
+use levada_stages::archive::{ArchiveCounters, ArchiveStage};
+use levada_stages::backlog::{BACKLOG_BYTES_MAX, Backlog, BacklogStage};
+use levada_stages::decode::Decode;
+use levada_stages::event::{CACHE_BYTES_MAX, Event, EventCache, Interest};
+use levada_stages::filter::{Filter, Subscriptions};
+use levada_stages::message_hash::MessageHash;
+use levada_stages::trace::{TopicTraffic, Trace};
+use levada_stages::validate::{Validate, ValidateCounters};
+use levada_wire::waku::{TopicTable, WakuRecord};
+
+use crate::micro::round::{Collect, Feed, Round};
+use crate::workload;
+
+/// The size limit of the measured network: nwaku's default, which every message of the workload keeps.
+pub const MESSAGE_BYTES_MAX: usize = 150 << 10;
+
+/// Messages the REST cache keeps, nwaku's default.
+const CACHE_MESSAGES_MAX: usize = 50;
+
+/// An archive that the benchmark can empty between two rounds.
+#[derive(Clone)]
+pub struct SharedArchive(Arc<Mutex<Box<dyn Archive>>>);
+
+impl SharedArchive {
+    pub fn new(archive: Box<dyn Archive>) -> Self {
+        Self(Arc::new(Mutex::new(archive)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Box<dyn Archive>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Archive for SharedArchive {
+    fn insert_batch<'a>(
+        &mut self,
+        batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
+    ) -> Result<InsertOutcome, ArchiveError> {
+        self.lock().insert_batch(batch)
+    }
+
+    fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
+        self.lock().reader()
+    }
+
+    fn clear(&mut self) -> Result<(), ArchiveError> {
+        self.lock().clear()
+    }
+
+    fn message_count(&self) -> Result<u64, ArchiveError> {
+        self.lock().message_count()
+    }
+
+    fn location(&self) -> String {
+        self.lock().location()
+    }
+
+    /// The archive is closed when the last of its shares goes.
+    fn close(self: Box<Self>) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+}
+
+/// What the stages share, and what the run looks at afterwards.
+pub struct Shared {
+    pub topics: Arc<TopicTable>,
+    /// The number of the one pubsub topic.
+    pub topic: u32,
+    pub subscriptions: Arc<Subscriptions>,
+    pub cache: Arc<EventCache>,
+    pub archive_counters: Arc<ArchiveCounters>,
+    pub backlog: Arc<Backlog>,
+}
+
+impl Shared {
+    /// One pubsub topic, one subscription that matches every message and one that matches none.
+    pub fn new(messages: usize) -> Self {
+        let topics = Arc::new(TopicTable::new(1));
+        let topic = topics.intern(workload::PUBSUB_TOPIC).expect("the table has room for one topic");
+        let subscriptions = Arc::new(Subscriptions::default());
+        for (subscriber, content_topic) in [(1, workload::CONTENT_TOPIC), (2, workload::OTHER_CONTENT_TOPIC)] {
+            subscriptions.subscribe(subscriber, topic, content_topic).expect("two criteria are within the bounds");
+        }
+        let cache = Arc::new(EventCache::new(CACHE_MESSAGES_MAX, CACHE_BYTES_MAX));
+        cache.open(Interest::Topic(topic));
+        let backlog = Arc::new(Backlog::new(BACKLOG_BYTES_MAX, messages as u64));
+        Self { topics, topic, subscriptions, cache, archive_counters: Arc::default(), backlog }
+    }
+}
+
+/// Draws and starts the path on `workers` workers.
+pub fn start(
+    arena: &Arc<Arena<WakuRecord>>,
+    round: &Arc<Round>,
+    shared: &Shared,
+    archive: Option<(SharedArchive, ArchivePlace)>,
+    workers: usize,
+) -> Result<Running, TopologyError> {
+    let (topology, wakers) = draw(arena, round, shared, archive, workers)?;
+    round.bind(wakers);
+    topology.run(Wait::Balanced)
+}
+
+/// Which worker the archive runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchivePlace {
+    /// The path's own, for an archive that never blocks.
+    Path,
+    /// One of its own.
+    Own,
+}
+
+fn draw(
+    arena: &Arc<Arena<WakuRecord>>,
+    round: &Arc<Round>,
+    shared: &Shared,
+    archive: Option<(SharedArchive, ArchivePlace)>,
+    workers: usize,
+) -> Result<(Topology<WakuRecord>, Vec<Waker>), TopologyError> {
+    let mut drawing = TopologyBuilder::new(arena.clone());
+    let traffic = Arc::new(TopicTraffic::new(shared.topics.clone(), 1));
+    let validated = Arc::new(ValidateCounters::default());
+    let mut wakers = Vec::new();
+    let mut lanes = Vec::new();
+    for lane in 0..workers {
+        let worker = drawing.worker(&format!("path:{lane}"));
+        wakers.push(drawing.waker(worker));
+        let name = |stage: &str| format!("{stage}:{lane}");
+        let feed = drawing.stage(worker, &name("feed"), Feed(round.clone()));
+        let decode = drawing.stage(worker, &name("decode"), Decode);
+        let rules = Validate::standard(MESSAGE_BYTES_MAX, validated.clone());
+        let validate = drawing.stage(worker, &name("validate"), rules);
+        let hash = drawing.stage(worker, &name("message_hash"), MessageHash::new(shared.topics.clone()));
+        let trace = drawing.stage(worker, &name("trace"), Trace::new(traffic.clone()));
+        let filter = drawing.stage(worker, &name("filter"), Filter::new(shared.subscriptions.clone()));
+        drawing.link(feed, "next", decode);
+        drawing.link(decode, "decoded", validate);
+        drawing.link(validate, "accepted", hash);
+        drawing.link(hash, "next", trace);
+        drawing.link(trace, "next", filter);
+        lanes.push(Lane { worker, decode, validate, filter });
+    }
+    match archive {
+        None => end_without_archive(&mut drawing, round, shared, &lanes),
+        Some((archive, place)) => end_with_archive(&mut drawing, round, shared, &lanes, archive, place),
+    }
+    Ok((drawing.build()?, wakers))
+}
+
+/// One worker's part of the path, up to where the archive decides how it goes on.
+struct Lane {
+    worker: WorkerId,
+    decode: StageId,
+    validate: StageId,
+    filter: StageId,
+}
+
+type Drawing = TopologyBuilder<WakuRecord>;
+
+fn end_without_archive(drawing: &mut Drawing, round: &Arc<Round>, shared: &Shared, lanes: &[Lane]) {
+    for (number, lane) in lanes.iter().enumerate() {
+        let event = drawing.stage(lane.worker, &format!("event:{number}"), Event::new(shared.cache.clone()));
+        let collect = drawing.stage(lane.worker, &format!("collect:{number}"), Collect(round.clone()));
+        drawing.link(lane.filter, "next", event);
+        drawing.link(event, "next", collect);
+        end_refused(drawing, lane, collect);
+    }
+}
+
+fn end_with_archive(
+    drawing: &mut Drawing,
+    round: &Arc<Round>,
+    shared: &Shared,
+    lanes: &[Lane],
+    archive: SharedArchive,
+    place: ArchivePlace,
+) {
+    let worker = if place == ArchivePlace::Path { lanes[0].worker } else { drawing.blocking_worker("archive") };
+    let (topics, counters) = (shared.topics.clone(), shared.archive_counters.clone());
+    let stage = ArchiveStage::new(Box::new(archive), topics, shared.backlog.clone(), counters);
+    let store = drawing.stage(worker, "archive", stage);
+    let event = drawing.stage(worker, "event", Event::new(shared.cache.clone()));
+    let collect = drawing.stage(worker, "collect", Collect(round.clone()));
+    drawing.link_with(store, "next", event, ARCHIVE_LINK);
+    drawing.link(event, "next", collect);
+    for (number, lane) in lanes.iter().enumerate() {
+        let backlog =
+            drawing.stage(lane.worker, &format!("backlog:{number}"), BacklogStage::new(shared.backlog.clone()));
+        drawing.link(lane.filter, "next", backlog);
+        drawing.link_with(backlog, "store", store, ARCHIVE_LINK);
+        drawing.link(backlog, "skip", collect);
+        end_refused(drawing, lane, collect);
+    }
+}
+
+/// The workload has no bad message; were one refused, it would come out unfinished and void the measurement.
+fn end_refused(drawing: &mut Drawing, lane: &Lane, collect: StageId) {
+    drawing.link(lane.decode, "rejected", collect);
+    drawing.link(lane.validate, "rejected", collect);
+}
+
+/// The archive stage takes 256 messages at once, and a link holds eight batches.
+const ARCHIVE_LINK: LinkConfig = LinkConfig { capacity: 2_048, policy: Policy::Reliable };
+
+/// Time a drain at the end of a run may take; nothing is in flight then.
+pub const DRAIN_LIMIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,39 @@
+//! The yardstick: a bare loop of the `sha2` crate over the same slots, on one core, between the rounds.
+//!
+//! One SHA-256 pass per message is what the path cannot avoid; how near it comes to this loop is its quality.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use sha2::{Digest, Sha256};
+
+use crate::micro::round::Message;
+
+/// What the loop took.
+#[derive(Debug, Clone, Copy)]
+pub struct Yardstick {
+    /// Wall time in nanoseconds.
+    pub wall_ns: u64,
+    /// Bytes hashed.
+    pub bytes: u64,
+}
+
+/// Hashes every message once, in the order of the round.
+#[expect(clippy::disallowed_methods, reason = "the yardstick must not count as work of the path")]
+pub fn hash_all(messages: &mut [Message]) -> Yardstick {
+    messages.sort_by_key(|message| message.record().ticket);
+    let started = Instant::now();
+    let mut bytes = 0;
+    for message in messages.iter() {
+        black_box(Sha256::digest(message.payload()));
+        bytes += message.payload().len() as u64;
+    }
+    Yardstick { wall_ns: started.elapsed().as_nanos() as u64, bytes }
+}
+
+/// Binds the calling thread, which runs the yardstick and otherwise sleeps, to the core the path's first worker runs on.
+pub fn pin() {
+    if let Some(core) = core_affinity::get_core_ids().and_then(|cores| cores.into_iter().next()) {
+        core_affinity::set_for_current(core);
+    }
+}

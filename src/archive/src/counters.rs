@@ -1,0 +1,109 @@
+//! What all archives of the process did, counted where it happens and always.
+
+use levada_engine::Counter;
+
+use crate::{ArchiveError, InsertOutcome};
+
+/// Messages stored; for SQLite in a file, counted after the disk has them.
+pub static STORED_MESSAGES: Counter = Counter::new();
+/// Messages ignored because their hash was stored already.
+pub static DUPLICATE_MESSAGES: Counter = Counter::new();
+/// Messages too large for the archive.
+pub static DROPPED_MESSAGES: Counter = Counter::new();
+/// Messages that left the memory archive to make room.
+pub static EVICTED_MESSAGES: Counter = Counter::new();
+/// Payload bytes of the messages stored.
+pub static INSERTED_PAYLOAD_BYTES: Counter = Counter::new();
+/// Copies of whole payloads made on insert, those of batches that failed later included.
+pub static ARCHIVE_COPIES: Counter = Counter::new();
+/// Bytes of the copies that [`ARCHIVE_COPIES`] counts.
+pub static ARCHIVE_COPIED_BYTES: Counter = Counter::new();
+/// Queries answered with a page.
+pub static QUERIES: Counter = Counter::new();
+/// Queries answered with an error.
+pub static QUERY_FAILURES: Counter = Counter::new();
+/// Payload bytes handed out in pages.
+pub static QUERIED_PAYLOAD_BYTES: Counter = Counter::new();
+/// Batches that failed because the disk is full.
+pub static INSERT_FAILURES_DISK_FULL: Counter = Counter::new();
+/// Batches that failed because another program held the database.
+pub static INSERT_FAILURES_BUSY: Counter = Counter::new();
+/// Batches that failed because the file is damaged.
+pub static INSERT_FAILURES_CORRUPT: Counter = Counter::new();
+/// Batches that failed because the operating system refused to read or write.
+pub static INSERT_FAILURES_IO: Counter = Counter::new();
+/// Batches that failed for any other reason.
+pub static INSERT_FAILURES_OTHER: Counter = Counter::new();
+
+/// The insert failures by kind, as label values and counts of batches.
+pub fn insert_failures() -> [(&'static str, u64); 5] {
+    [
+        ("disk_full", INSERT_FAILURES_DISK_FULL.value()),
+        ("busy", INSERT_FAILURES_BUSY.value()),
+        ("corrupt", INSERT_FAILURES_CORRUPT.value()),
+        ("io", INSERT_FAILURES_IO.value()),
+        ("other", INSERT_FAILURES_OTHER.value()),
+    ]
+}
+
+/// The counts of one batch, gathered without atomics and published once.
+#[derive(Debug, Default)]
+pub(crate) struct InsertTally {
+    pub(crate) outcome: InsertOutcome,
+    pub(crate) stored_bytes: u64,
+    pub(crate) copies: u64,
+    pub(crate) copied_bytes: u64,
+    pub(crate) evicted: u64,
+}
+
+impl InsertTally {
+    /// Notes a stored message whose payload was copied once.
+    pub(crate) fn stored(&mut self, payload_bytes: usize) {
+        self.outcome.stored += 1;
+        self.stored_bytes += payload_bytes as u64;
+        self.copies += u64::from(payload_bytes > 0);
+        self.copied_bytes += payload_bytes as u64;
+    }
+
+    /// Adds the tally to the counters and turns it into the result of the batch.
+    pub(crate) fn publish(self, result: Result<(), ArchiveError>) -> Result<InsertOutcome, ArchiveError> {
+        ARCHIVE_COPIES.add(self.copies);
+        ARCHIVE_COPIED_BYTES.add(self.copied_bytes);
+        match result {
+            Ok(()) => {
+                STORED_MESSAGES.add(self.outcome.stored);
+                INSERTED_PAYLOAD_BYTES.add(self.stored_bytes);
+                DUPLICATE_MESSAGES.add(self.outcome.duplicates);
+                DROPPED_MESSAGES.add(self.outcome.dropped);
+                EVICTED_MESSAGES.add(self.evicted);
+                Ok(self.outcome)
+            }
+            Err(error) => {
+                failure_counter(&error).add(1);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Counts a query by its result.
+pub(crate) fn count_query(result: &Result<crate::Page, ArchiveError>) {
+    match result {
+        Ok(page) => {
+            QUERIES.add(1);
+            let bodies = page.messages.iter().filter_map(|message| message.body.as_ref());
+            QUERIED_PAYLOAD_BYTES.add(bodies.map(|body| body.payload.len() as u64).sum());
+        }
+        Err(_) => QUERY_FAILURES.add(1),
+    }
+}
+
+fn failure_counter(error: &ArchiveError) -> &'static Counter {
+    match error {
+        ArchiveError::DiskFull { .. } => &INSERT_FAILURES_DISK_FULL,
+        ArchiveError::Busy { .. } => &INSERT_FAILURES_BUSY,
+        ArchiveError::Corrupt { .. } | ArchiveError::NotADatabase { .. } => &INSERT_FAILURES_CORRUPT,
+        ArchiveError::Io { .. } | ArchiveError::FileReadOnly { .. } => &INSERT_FAILURES_IO,
+        _ => &INSERT_FAILURES_OTHER,
+    }
+}

@@ -1,0 +1,83 @@
+//! What can go wrong in an archive, each with the sentence that its operator or its asker reads.
+
+use crate::{QUERY_CONTENT_TOPICS_MAX, QUERY_HASHES_MAX, QUERY_TOPIC_BYTES_MAX};
+
+/// An error of an archive. `path` is the database file, `folder` the folder it lies in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the sentence of each variant says what it and its fields are")]
+pub enum ArchiveError {
+    #[error(
+        "the archive {path} is in use by another Levada node{holder}; stop that node, or give this one \
+         another file with --store-message-db-url"
+    )]
+    Locked { path: String, holder: String },
+    #[error("another program kept the archive {path} locked for {seconds} s; end its transaction and try again")]
+    Busy { path: String, seconds: u64 },
+    #[error(
+        "the folder {folder} of the archive does not exist; create it, or name another with --store-message-db-url"
+    )]
+    FolderMissing { folder: String },
+    #[error(
+        "the folder {folder} of the archive cannot be written to; change its permissions, or name another \
+         with --store-message-db-url"
+    )]
+    FolderNotWritable { folder: String },
+    #[error(
+        "the archive {path} cannot be written to; change its permissions, or name another file with \
+         --store-message-db-url"
+    )]
+    FileReadOnly { path: String },
+    #[error("{path} is a folder, not an archive; name a file in it with --store-message-db-url")]
+    PathIsFolder { path: String },
+    #[error("{path} is not a SQLite database; move it away, or name another file with --store-message-db-url")]
+    NotADatabase { path: String },
+    #[error(
+        "{path} is a SQLite database, but not a Levada archive ({reason}); name another file with \
+         --store-message-db-url"
+    )]
+    NotAnArchive { path: String, reason: String },
+    #[error(
+        "the archive {path} has schema version {found}, and this build knows versions up to {supported}; use \
+         a newer Levada, or name another file with --store-message-db-url"
+    )]
+    NewerSchema { path: String, found: i64, supported: i64 },
+    #[error(
+        "the archive {path} is damaged ({source}); restore it from a copy, or move it away to start an empty \
+         one"
+    )]
+    Corrupt { path: String, source: rusqlite::Error },
+    #[error("the disk of the archive {path} is full; free some space")]
+    DiskFull { path: String },
+    #[error(
+        "the file system of the archive {path} does not support a write-ahead log; put the archive on a local disk"
+    )]
+    WalRefused { path: String },
+    #[error(
+        "the operating system failed to read or write the archive {path} ({source}); check the disk and the \
+         system log"
+    )]
+    Io { path: String, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error(
+        "SQLite refused an operation on the archive {path} ({source}); please report this with the version of \
+         Levada"
+    )]
+    Sqlite { path: String, source: rusqlite::Error },
+    #[error("the cursor names no stored message; start again without a cursor")]
+    CursorNotFound,
+    #[error(
+        "the query names {count} message hashes, and at most {QUERY_HASHES_MAX} are allowed; ask in several \
+         queries"
+    )]
+    TooManyHashes { count: usize },
+    #[error(
+        "the query names {count} content topics, and at most {QUERY_CONTENT_TOPICS_MAX} are allowed; ask in \
+         several queries"
+    )]
+    TooManyContentTopics { count: usize },
+    #[error(
+        "a topic of the query is {bytes} bytes long, and at most {QUERY_TOPIC_BYTES_MAX} are allowed; check \
+         its spelling"
+    )]
+    TopicTooLong { bytes: usize },
+}

@@ -1,0 +1,95 @@
+//! The archive: where messages wait for the peers that ask for them later (13/WAKU2-STORE).
+//!
+//! One trait, [`Archive`], with one writer, and any number of [`ArchiveReader`]s on other threads. Two backends stand
+//! behind it: [`SqliteArchive`], in a file or in memory, and [`MemoryArchive`], bounded in bytes. Both pass the suite in
+//! `tests/conformance`. [`open`] chooses one by a [`DatabaseUrl`].
+//!
+//! Messages are known by their deterministic hash (14/WAKU2-MESSAGE) and ordered by (timestamp, hash). Whether a message
+//! may enter at all is decided before, by [`eligible`]. The crate starts no thread: the caller gives the archive a worker.
+//!
+//! A payload is copied once on its way in, whatever the backend; [`counters`] says how often and how many bytes.
+
+#![forbid(unsafe_code)]
+
+pub mod counters;
+mod eligibility;
+mod error;
+mod memory;
+mod message;
+mod query;
+mod range;
+mod sqlite;
+mod url;
+
+pub use eligibility::{Ineligible, TIMESTAMP_DISTANCE_NS_MAX, eligible};
+pub use error::ArchiveError;
+pub use memory::{MEMORY_BYTES_MAX_DEFAULT, MemoryArchive, MemoryReader};
+pub use message::{ArchiveMessage, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, StoredBody, StoredMessage};
+pub use query::{
+    Direction, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, QUERY_CONTENT_TOPICS_MAX, QUERY_HASHES_MAX,
+    QUERY_TOPIC_BYTES_MAX, Query,
+};
+pub use sqlite::{SqliteArchive, SqliteReader};
+pub use url::{DatabaseUrl, DatabaseUrlError};
+
+/// The writing end of an archive, and the source of its readers.
+pub trait Archive: Send {
+    /// Stores a batch in one transaction and returns when the backend has it as safely as it ever will (SQLite in a file:
+    /// synced to disk). A message whose hash is known, from before or from this batch, is ignored and counted.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the file. SQLite has then stored none of the batch, and a later call may succeed.
+    fn insert_batch<'a>(
+        &mut self,
+        batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
+    ) -> Result<InsertOutcome, ArchiveError>;
+
+    /// A reader for another thread. It sees every batch inserted before the query starts.
+    ///
+    /// # Errors
+    /// When the backend refuses another connection.
+    fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError>;
+
+    /// Removes every message and keeps the room for new ones.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the file; nothing is removed then.
+    fn clear(&mut self) -> Result<(), ArchiveError>;
+
+    /// How many messages are stored. SQLite counts them one by one: for tests and start-up lines, not for every message.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the file.
+    fn message_count(&self) -> Result<u64, ArchiveError>;
+
+    /// Where the messages are, as an operator would look for them.
+    fn location(&self) -> String;
+
+    /// Brings everything into its final place (SQLite: checkpoints the write-ahead log) and ends. Dropping the archive
+    /// loses nothing either, but tells nobody of an error.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the file. What was stored stays stored.
+    fn close(self: Box<Self>) -> Result<(), ArchiveError>;
+}
+
+/// A reading end of an archive; it may live on another thread than the archive, and outlive it.
+pub trait ArchiveReader: Send {
+    /// Answers one query with one page, from one consistent state.
+    ///
+    /// # Errors
+    /// [`ArchiveError::CursorNotFound`], a limit of the query (see [`Query`]), or an error about the file.
+    fn query(&mut self, query: &Query) -> Result<Page, ArchiveError>;
+}
+
+/// Opens the archive that `url` names, and creates it if it is not there yet.
+///
+/// # Errors
+/// Any [`ArchiveError`] about the file, each with one sentence for the operator.
+pub fn open(url: &DatabaseUrl) -> Result<Box<dyn Archive>, ArchiveError> {
+    Ok(match url {
+        DatabaseUrl::Sqlite(path) => Box::new(SqliteArchive::open(path)?),
+        DatabaseUrl::SqliteMemory => Box::new(SqliteArchive::in_memory()?),
+        DatabaseUrl::Memory => Box::new(MemoryArchive::new(MEMORY_BYTES_MAX_DEFAULT)),
+    })
+}

@@ -1,0 +1,180 @@
+//! Answering a query.
+//!
+//! First the keys of the page, read from indexes alone; then, if wanted, the rows by their id. A query becomes one or more ranges of
+//! one index, each of them contiguous in the order of the answer, so that the page is found after page size + 1 steps per range,
+//! however large the archive is. No statement sorts or filters.
+
+use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+
+use crate::range::{Key, KeyRange};
+use crate::{ArchiveError, Direction, Hash, Page, Query, StoredBody, StoredMessage};
+
+/// A scan of one range of an index. Both bounds are exclusive, see [`KeyRange::below`]. `INDEXED BY` makes any other plan an error.
+macro_rules! scan {
+    ($index:literal, $filter:literal, $order:literal) => {
+        concat!(
+            "SELECT timestamp, hash, id FROM message INDEXED BY ",
+            $index,
+            " WHERE ",
+            $filter,
+            "(timestamp, hash) > (?1, ?2) AND (timestamp, hash) < (?3, ?4) ORDER BY timestamp ",
+            $order,
+            ", hash ",
+            $order,
+            " LIMIT ?5"
+        )
+    };
+}
+
+/// The same range in both directions.
+macro_rules! scans {
+    ($index:literal, $filter:literal) => {
+        [scan!($index, $filter, "ASC"), scan!($index, $filter, "DESC")]
+    };
+}
+
+const BY_TIME: [&str; 2] = scans!("message_by_time", "");
+const BY_PUBSUB_TOPIC: [&str; 2] = scans!("message_by_pubsub_topic", "pubsub_topic = ?6 AND ");
+const BY_BOTH_TOPICS: [&str; 2] = scans!("message_by_content_topic", "content_topic = ?6 AND pubsub_topic = ?7 AND ");
+const NEXT_PUBSUB_TOPIC: &str = "SELECT pubsub_topic FROM message INDEXED BY message_by_content_topic \
+     WHERE content_topic = ?1 AND pubsub_topic > ?2 ORDER BY pubsub_topic LIMIT 1";
+const BY_HASH: &str =
+    "SELECT timestamp, id, pubsub_topic, content_topic FROM message INDEXED BY message_by_hash WHERE hash = ?1";
+const TIMESTAMP_OF: &str = "SELECT timestamp FROM message INDEXED BY message_by_hash WHERE hash = ?1";
+const BODY: &str = "SELECT pubsub_topic, content_topic, version, timestamp, meta, payload FROM message WHERE id = ?1";
+
+/// Every statement above, for the check of a file at its opening and for the test of their plans.
+pub(super) fn statements() -> impl Iterator<Item = &'static str> {
+    let scans = [BY_TIME, BY_PUBSUB_TOPIC, BY_BOTH_TOPICS].into_iter().flatten();
+    scans.chain([NEXT_PUBSUB_TOPIC, BY_HASH, TIMESTAMP_OF, BODY])
+}
+
+/// Why a query failed: in SQLite, or for a reason of its own.
+pub(super) enum Failure {
+    Sqlite(rusqlite::Error),
+    Query(ArchiveError),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+/// A row that the page may hold: its key and its id.
+type Found = (Key, i64);
+
+/// Answers `query` from one snapshot.
+pub(super) fn query(conn: &Connection, query: &Query) -> Result<Page, Failure> {
+    let snapshot = conn.unchecked_transaction()?;
+    let cursor = match query.cursor {
+        Some(hash) => Some((timestamp_of(conn, &hash)?.ok_or(Failure::Query(ArchiveError::CursorNotFound))?, hash)),
+        None => None,
+    };
+    let mut found = find(conn, query, &KeyRange::new(query, cursor))?;
+    found.sort_unstable();
+    if query.direction == Direction::Backward {
+        found.reverse();
+    }
+    let (found, cursor) = query.cut(found, |(key, _)| key.1);
+    let stored = |((_, hash), id): Found| {
+        let body = if query.include_data { Some(body_of(conn, id)?) } else { None };
+        Ok(StoredMessage { hash, body })
+    };
+    let messages = found.into_iter().map(stored).collect::<rusqlite::Result<Vec<_>>>()?;
+    snapshot.finish()?;
+    Ok(Page { messages, cursor })
+}
+
+/// The rows that can be on the page, in no order: of each range as many as the page holds and one more.
+fn find(conn: &Connection, query: &Query, range: &KeyRange) -> rusqlite::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    let mut scan = |sql: [&str; 2], topics: &[&dyn ToSql]| scan_range(conn, sql, query, range, topics, &mut found);
+    if !query.hashes.is_empty() {
+        return find_hashes(conn, query, range);
+    }
+    match &query.pubsub_topic {
+        None if query.content_topics.is_empty() => scan(BY_TIME, &[])?,
+        Some(pubsub_topic) if query.content_topics.is_empty() => scan(BY_PUBSUB_TOPIC, &[pubsub_topic])?,
+        Some(pubsub_topic) => {
+            for content_topic in query.unique_content_topics() {
+                scan(BY_BOTH_TOPICS, &[&content_topic, pubsub_topic])?;
+            }
+        }
+        None => {
+            for content_topic in query.unique_content_topics() {
+                for pubsub_topic in pubsub_topics_of(conn, content_topic)? {
+                    scan(BY_BOTH_TOPICS, &[&content_topic, &pubsub_topic])?;
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn scan_range(
+    conn: &Connection,
+    sql: [&str; 2],
+    query: &Query,
+    range: &KeyRange,
+    topics: &[&dyn ToSql],
+    found: &mut Vec<Found>,
+) -> rusqlite::Result<()> {
+    let (below, above) = (range.below(), range.above());
+    let limit = query.page_limit() as i64 + 1;
+    let mut values: Vec<&dyn ToSql> = vec![&below.0, &below.1, &above.0, &above.1, &limit];
+    values.extend_from_slice(topics);
+    let mut statement = conn.prepare_cached(sql[usize::from(query.direction == Direction::Backward)])?;
+    let mut rows = statement.query(values.as_slice())?;
+    while let Some(row) = rows.next()? {
+        found.push(((row.get(0)?, row.get(1)?), row.get(2)?));
+    }
+    Ok(())
+}
+
+/// The pubsub topics that messages of a content topic came by: one, or one per shard, found by as many steps in the index.
+fn pubsub_topics_of(conn: &Connection, content_topic: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = conn.prepare_cached(NEXT_PUBSUB_TOPIC)?;
+    // The empty topic is below all others, so the comparison never finds it.
+    let mut topics = vec![String::new()];
+    while let Some(last) = topics.last() {
+        match statement.query_row((content_topic, last), |row| row.get(0)).optional()? {
+            Some(next) => topics.push(next),
+            None => break,
+        }
+    }
+    Ok(topics)
+}
+
+fn find_hashes(conn: &Connection, query: &Query, range: &KeyRange) -> rusqlite::Result<Vec<Found>> {
+    let mut statement = conn.prepare_cached(BY_HASH)?;
+    let mut found = Vec::new();
+    for hash in query.unique_hashes() {
+        let row = |row: &Row<'_>| {
+            let matches = query.topics_match(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
+            Ok((((row.get(0)?, hash), row.get(1)?), matches))
+        };
+        match statement.query_row([hash.as_slice()], row).optional()? {
+            Some((row, true)) if range.contains(&row.0) => found.push(row),
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+fn timestamp_of(conn: &Connection, hash: &Hash) -> rusqlite::Result<Option<i64>> {
+    conn.prepare_cached(TIMESTAMP_OF)?.query_row([hash.as_slice()], |row| row.get(0)).optional()
+}
+
+fn body_of(conn: &Connection, id: i64) -> rusqlite::Result<StoredBody> {
+    conn.prepare_cached(BODY)?.query_row([id], |row| {
+        Ok(StoredBody {
+            pubsub_topic: row.get(0)?,
+            content_topic: row.get(1)?,
+            version: row.get(2)?,
+            timestamp: row.get(3)?,
+            meta: row.get::<_, Option<Vec<u8>>>(4)?.unwrap_or_default(),
+            payload: row.get(5)?,
+        })
+    })
+}

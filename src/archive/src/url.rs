@@ -1,0 +1,107 @@
+//! The database URL of the command line (`--store-message-db-url`).
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Which archive to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatabaseUrl {
+    /// SQLite in a file: `sqlite://levada.sqlite3` (relative to the working folder) or `sqlite:///var/lib/levada.sqlite3`.
+    Sqlite(PathBuf),
+    /// SQLite in memory: `sqlite://:memory:`.
+    SqliteMemory,
+    /// The memory archive of [`crate::MEMORY_BYTES_MAX_DEFAULT`] bytes: `memory`.
+    Memory,
+}
+
+/// Why a database URL was not understood. No variant repeats the URL, which may hold a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseUrlError {
+    /// A PostgreSQL URL.
+    #[error("PostgreSQL is not available in this build; {SUPPORTED}")]
+    PostgresUnavailable,
+    /// A SQLite URL that names no file.
+    #[error("the database URL names no file after sqlite://; {SUPPORTED}")]
+    PathMissing,
+    /// A SQLite URL with a NUL byte, or with parameters.
+    #[error(
+        "the file name in the database URL may hold neither '?' nor a NUL byte, and takes no parameters; {SUPPORTED}"
+    )]
+    PathInvalid,
+    /// Anything else.
+    #[error("the database URL is of an unknown kind; {SUPPORTED}")]
+    Unknown,
+}
+
+const SUPPORTED: &str =
+    "use sqlite://FILE, sqlite:///ABSOLUTE/FILE, sqlite://:memory: or memory for --store-message-db-url";
+
+impl FromStr for DatabaseUrl {
+    type Err = DatabaseUrlError;
+
+    fn from_str(url: &str) -> Result<Self, Self::Err> {
+        if url == "memory" {
+            return Ok(Self::Memory);
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Err(DatabaseUrlError::PostgresUnavailable);
+        }
+        match url.strip_prefix("sqlite://").ok_or(DatabaseUrlError::Unknown)? {
+            "" | "/" => Err(DatabaseUrlError::PathMissing),
+            ":memory:" => Ok(Self::SqliteMemory),
+            path if path.contains(['?', '\0']) => Err(DatabaseUrlError::PathInvalid),
+            path => Ok(Self::Sqlite(PathBuf::from(path))),
+        }
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(formatter, "sqlite://{}", path.display()),
+            Self::SqliteMemory => formatter.write_str("sqlite://:memory:"),
+            Self::Memory => formatter.write_str("memory"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DatabaseUrl, DatabaseUrlError};
+
+    #[test]
+    fn accepted_forms_round_trip() {
+        for (text, expected) in [
+            ("sqlite://levada.sqlite3", DatabaseUrl::Sqlite("levada.sqlite3".into())),
+            ("sqlite:///abs/levada.sqlite3", DatabaseUrl::Sqlite("/abs/levada.sqlite3".into())),
+            ("sqlite://:memory:", DatabaseUrl::SqliteMemory),
+            ("memory", DatabaseUrl::Memory),
+        ] {
+            assert_eq!(text.parse(), Ok(expected.clone()));
+            assert_eq!(expected.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn refused_forms() {
+        for (text, expected) in [
+            ("postgres://user:secret@host:5432/db", DatabaseUrlError::PostgresUnavailable),
+            ("postgresql://host/db", DatabaseUrlError::PostgresUnavailable),
+            ("sqlite://", DatabaseUrlError::PathMissing),
+            ("sqlite:///", DatabaseUrlError::PathMissing),
+            ("sqlite://a.db?mode=ro", DatabaseUrlError::PathInvalid),
+            ("sqlite://a\0b", DatabaseUrlError::PathInvalid),
+            ("sqlite:a.db", DatabaseUrlError::Unknown),
+            ("Memory", DatabaseUrlError::Unknown),
+            ("mysql://host/db", DatabaseUrlError::Unknown),
+            ("", DatabaseUrlError::Unknown),
+        ] {
+            let error = text.parse::<DatabaseUrl>().unwrap_err();
+            assert_eq!(error, expected, "{text}");
+            assert!(error.to_string().contains("sqlite://FILE"));
+            assert!(!error.to_string().contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Size classes: how the arena's bytes are cut, and the slots of one size.
+
+use crate::arena::ClassUsage;
+use crate::arena::Record;
+use crate::arena::free::FreeList;
+use crate::arena::mapping::Mapping;
+use crate::arena::table::Table;
+use crate::counters::Counter;
+use crate::error::ArenaError;
+
+/// Slots start on cache lines, two of them because the processor fetches lines in pairs.
+const SLOT_ALIGN: usize = 128;
+
+/// Most slots in all classes together: the headers of a full table take 1 GiB.
+const SLOTS_MAX: u64 = 1 << 24;
+
+/// The size and number of one class's slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassConfig {
+    /// What a slot holds: a multiple of 128, below 4 GiB.
+    pub payload_bytes: usize,
+    /// How many slots.
+    pub slots: u32,
+}
+
+/// How an arena is laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArenaConfig {
+    /// The classes, in order of size.
+    pub classes: Vec<ClassConfig>,
+    /// Ask the kernel for huge pages, which make hashing from memory half as fast again.
+    pub huge_pages: bool,
+    /// Touch every page at start, so that the first message pays no page fault. Resident memory is the whole arena then.
+    pub prefault: bool,
+}
+
+impl ArenaConfig {
+    /// Classes of 2 KiB, 16 KiB, 64 KiB and `payload_bytes_max` that share `bytes`, most of it for large payloads.
+    ///
+    /// The 16 KiB, 64 KiB and 160 KiB classes use 85 % of the bytes they hold on a mix of 10, 50 and 150 kB.
+    pub fn with_budget(bytes: usize, payload_bytes_max: usize) -> Self {
+        // A size beyond all measure stays as it is, for the check to name.
+        let largest = payload_bytes_max.max(1).checked_next_multiple_of(4096).unwrap_or(payload_bytes_max);
+        let mut sizes: Vec<usize> = [2 << 10, 16 << 10, 64 << 10].into_iter().filter(|size| *size < largest).collect();
+        sizes.push(largest);
+        let shares = [1, 3, 10, 18];
+        let shares = &shares[shares.len() - sizes.len()..];
+        let total: usize = shares.iter().sum();
+        let class = |(size, share): (&usize, &usize)| ClassConfig {
+            payload_bytes: *size,
+            slots: u32::try_from(bytes / total * share / size).unwrap_or(u32::MAX).max(1),
+        };
+        let classes = sizes.iter().zip(shares).map(class).collect();
+        Self { classes, huge_pages: true, prefault: false }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ArenaError> {
+        if self.classes.is_empty() {
+            return Err(ArenaError::NoClass);
+        }
+        for pair in self.classes.windows(2) {
+            if pair[0].payload_bytes >= pair[1].payload_bytes {
+                return Err(ArenaError::ClassOrder { payload_bytes: pair[1].payload_bytes });
+            }
+        }
+        let mut slots = 0;
+        for class in &self.classes {
+            let size = class.payload_bytes;
+            if size == 0 || !size.is_multiple_of(SLOT_ALIGN) || u32::try_from(size).is_err() || class.slots == 0 {
+                return Err(ArenaError::ClassShape { payload_bytes: size, slots: class.slots });
+            }
+            slots += u64::from(class.slots);
+        }
+        if slots > SLOTS_MAX { Err(ArenaError::TooManySlots { slots, slots_max: SLOTS_MAX }) } else { Ok(()) }
+    }
+}
+
+/// The slots of one size.
+#[derive(Debug)]
+pub(super) struct Class {
+    pub payload_bytes: usize,
+    pub slots: u32,
+    /// Index of the first slot's envelope.
+    pub first: u32,
+    mapping: Mapping,
+    free: FreeList,
+    claimed: Counter,
+    released: Counter,
+}
+
+impl Class {
+    pub fn new(config: &ClassConfig, first: u32, arena: &ArenaConfig) -> Result<Self, ArenaError> {
+        let bytes = (config.payload_bytes as u64 * u64::from(config.slots)) as usize;
+        Ok(Self {
+            payload_bytes: config.payload_bytes,
+            slots: config.slots,
+            first,
+            mapping: Mapping::new(bytes, arena.huge_pages, arena.prefault)?,
+            free: FreeList::new(config.slots),
+            claimed: Counter::new(),
+            released: Counter::new(),
+        })
+    }
+
+    /// Start of the slot of envelope `index`, which must belong to this class.
+    pub fn slot(&self, index: u32) -> *mut u8 {
+        let offset = (index - self.first) as usize * self.payload_bytes;
+        self.mapping.at(offset)
+    }
+
+    /// Puts every slot on the free list, so that the lowest is taken first.
+    pub fn fill_pool<M: Record>(&self, table: &Table<M>) {
+        (self.first..self.first + self.slots).rev().for_each(|index| self.free.seed(index, table));
+    }
+
+    pub fn take<M: Record>(&self, table: &Table<M>) -> Option<u32> {
+        let index = self.free.take(table)?;
+        self.claimed.add(1);
+        Some(index)
+    }
+
+    pub fn put<M: Record>(&self, index: u32, table: &Table<M>) {
+        self.released.add(1);
+        self.free.put(index, table);
+    }
+
+    pub fn usage(&self) -> ClassUsage {
+        // Releases are read first: a slot claimed and released in between must not count below zero.
+        let released = self.released.value();
+        ClassUsage {
+            payload_bytes: self.payload_bytes,
+            slots: u64::from(self.slots),
+            slots_in_use: self.claimed.value().saturating_sub(released),
+            slots_out_max: self.free.out_max(),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Handles. They move, never copy; the last one to go returns the slot.
+//!
+//! Soundness: a slot's bytes are written only through [`Unique`], of which there is one per claim and no [`Envelope`]
+//! beside it; a record is written only through a handle that is the only one (`&mut` on it, reference count 1).
+
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::arena::held::Held;
+use crate::arena::{Arena, Record};
+
+/// A claimed slot nobody else knows: write the payload, then [`share`](Self::share) it.
+#[derive(Debug)]
+pub struct Unique<'a, M: Record>(Envelope<'a, M>);
+
+impl<'a, M: Record> Unique<'a, M> {
+    pub(super) fn claimed(arena: &'a Arena<M>, index: u32) -> Self {
+        arena.table.header(index).claim();
+        let mut unique = Self(Envelope::new(arena, index));
+        *unique.record_mut() = M::default();
+        unique
+    }
+
+    /// The whole slot. Bytes not yet written hold whatever the slot held before.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let header = self.0.arena.table.header(self.0.index);
+        // SAFETY: the slot is `capacity` bytes long and initialised (zero at first); this is the only handle, and the
+        // borrow of `self` makes this the only reference to the bytes.
+        unsafe { std::slice::from_raw_parts_mut(header.slot, header.capacity as usize) }
+    }
+
+    /// Says how many of the slot's bytes are payload.
+    ///
+    /// # Panics
+    /// When that is more than the slot holds.
+    pub fn set_len(&mut self, payload_bytes: usize) {
+        let header = self.0.arena.table.header(self.0.index);
+        assert!(
+            payload_bytes <= header.capacity as usize,
+            "a slot of {} bytes cannot hold {payload_bytes}",
+            header.capacity
+        );
+        header.length.store(payload_bytes as u32, Relaxed);
+    }
+
+    /// Copies `payload` in, counts the copy, and sets the length.
+    ///
+    /// # Panics
+    /// When the slot is smaller: claim it by the payload's length.
+    pub fn fill(&mut self, payload: &[u8]) {
+        self.payload_mut()[..payload.len()].copy_from_slice(payload);
+        crate::counters::count_copy(payload.len());
+        self.set_len(payload.len());
+    }
+
+    /// The record beside the envelope, defaulted at the claim.
+    pub fn record_mut(&mut self) -> &mut M {
+        self.0.record_mut().expect("the only handle may write the record")
+    }
+
+    /// Freezes the payload.
+    pub fn share(self) -> Envelope<'a, M> {
+        self.0
+    }
+}
+
+/// A handle to a filled slot. Cloning adds a handle; the payload is never written again until all are gone.
+#[derive(Debug)]
+pub struct Envelope<'a, M: Record> {
+    arena: &'a Arena<M>,
+    index: u32,
+    #[cfg(debug_assertions)]
+    generation: u32,
+    /// A handle is as good as `&mut M` while it is the only one.
+    record: PhantomData<&'a mut M>,
+}
+
+impl<'a, M: Record> Envelope<'a, M> {
+    fn new(arena: &'a Arena<M>, index: u32) -> Self {
+        debug_assert!(arena.table.header(index).is_live(), "an index without a handle is stale");
+        Self {
+            arena,
+            index,
+            #[cfg(debug_assertions)]
+            generation: arena.table.header(index).generation(),
+            record: PhantomData,
+        }
+    }
+
+    /// Takes over a handle that [`into_index`](Self::into_index) gave up, or one that [`retain`](Self::retain) added.
+    ///
+    /// # Safety
+    /// `index` comes from there, in this arena, and each handle is taken over once.
+    pub(crate) unsafe fn from_index(arena: &'a Arena<M>, index: u32) -> Self {
+        Self::new(arena, index)
+    }
+
+    /// Gives the handle up for a ring to carry.
+    pub(crate) fn into_index(self) -> u32 {
+        self.check_generation();
+        ManuallyDrop::new(self).index
+    }
+
+    /// The payload.
+    pub fn payload(&self) -> &[u8] {
+        self.check_generation();
+        let header = self.arena.table.header(self.index);
+        // SAFETY: `length` is at most the slot's capacity; the bytes are initialised and, since this is no `Unique`, frozen.
+        unsafe { std::slice::from_raw_parts(header.slot, header.length.load(Relaxed) as usize) }
+    }
+
+    /// The record beside the envelope.
+    pub fn record(&self) -> &M {
+        self.check_generation();
+        // SAFETY: `&mut M` is only given out on a handle that is the only one and mutably borrowed; this one is borrowed shared.
+        unsafe { &*self.arena.table.record(self.index) }
+    }
+
+    /// The record, to write; `None` while other handles exist.
+    pub fn record_mut(&mut self) -> Option<&mut M> {
+        self.check_generation();
+        if !self.arena.table.header(self.index).is_unique() {
+            return None;
+        }
+        // SAFETY: this is the only handle, and it is borrowed mutably for as long as the reference lives.
+        Some(unsafe { &mut *self.arena.table.record(self.index) })
+    }
+
+    /// The slot to write again.
+    ///
+    /// # Errors
+    /// The handle itself while others exist.
+    pub fn into_unique(mut self) -> Result<Unique<'a, M>, Self> {
+        if self.record_mut().is_some() { Ok(Unique(self)) } else { Err(self) }
+    }
+
+    /// A handle that owns its share of the arena, for code that keeps an envelope beyond a stage call.
+    pub fn hold(self) -> Held<M> {
+        let owner = self.arena.owner();
+        Held::new(owner, self.into_index())
+    }
+
+    /// Adds `more` handles without objects, to be taken over one by one with [`from_index`](Self::from_index).
+    pub(crate) fn retain(&self, more: u32) {
+        self.arena.table.header(self.index).retain(more);
+    }
+
+    pub(crate) fn arena(&self) -> &'a Arena<M> {
+        self.arena
+    }
+
+    pub(crate) fn is_of(&self, arena: &Arena<M>) -> bool {
+        std::ptr::eq(self.arena, arena)
+    }
+
+    fn check_generation(&self) {
+        #[cfg(debug_assertions)]
+        assert_eq!(self.generation, self.arena.table.header(self.index).generation(), "stale handle");
+    }
+}
+
+impl<M: Record> Clone for Envelope<'_, M> {
+    fn clone(&self) -> Self {
+        self.retain(1);
+        Self::new(self.arena, self.index)
+    }
+}
+
+impl<M: Record> Drop for Envelope<'_, M> {
+    fn drop(&mut self) {
+        self.check_generation();
+        if self.arena.table.header(self.index).drop_reference() {
+            self.arena.release(self.index);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The slab arena: payload memory claimed once, cut into slots of a few size classes, lent out by move-only handles.
+//!
+//! Every slot has one envelope for life: slot, envelope header and user record share one `u32` index. A handle is
+//! either [`Unique`] (the payload may be written) or [`Envelope`] (the payload is frozen for good, and shared).
+//! Dropping the last handle returns the slot. Nothing here allocates after [`Arena::new`].
+
+mod class;
+mod envelope;
+mod free;
+mod held;
+mod mapping;
+mod stack;
+mod table;
+
+use std::mem::ManuallyDrop;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+pub use class::{ArenaConfig, ClassConfig};
+pub use envelope::{Envelope, Unique};
+pub use held::{Held, HeldPayload};
+
+use crate::counters::Counter;
+use crate::error::{ArenaError, ClaimError};
+use class::Class;
+use table::Table;
+
+/// What a user keeps beside each envelope. Implemented for every plain-data type.
+pub trait Record: Copy + Default + Send + Sync + 'static {}
+
+impl<M: Copy + Default + Send + Sync + 'static> Record for M {}
+
+/// Payload memory, envelope headers, and records of type `M`.
+#[derive(Debug)]
+pub struct Arena<M: Record> {
+    classes: Box<[Class]>,
+    table: Table<M>,
+    full: Counter,
+    myself: Weak<Arena<M>>,
+}
+
+impl<M: Record> Arena<M> {
+    /// Maps the memory of every class and builds the tables.
+    ///
+    /// # Errors
+    /// [`ArenaError`] when the configuration has no class, an empty or an unaligned one, or the system refuses the memory.
+    pub fn new(config: &ArenaConfig) -> Result<Arc<Self>, ArenaError> {
+        config.check()?;
+        let mut first = 0;
+        let mut classes = Vec::with_capacity(config.classes.len());
+        for class in &config.classes {
+            classes.push(Class::new(class, first, config)?);
+            first += class.slots;
+        }
+        let table = Table::new(&classes);
+        for class in &classes {
+            class.fill_pool(&table);
+        }
+        Ok(Arc::new_cyclic(|myself| Self {
+            classes: classes.into(),
+            table,
+            full: Counter::new(),
+            myself: myself.clone(),
+        }))
+    }
+
+    /// Claims a slot that holds `payload_bytes`, from the smallest class that can, or from a larger one when that is empty.
+    ///
+    /// # Errors
+    /// [`ClaimError::TooLarge`] when no class holds so much, [`ClaimError::Full`] (counted) when all that could are lent out.
+    pub fn claim(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
+        let fits = self.classes.iter().position(|class| class.payload_bytes >= payload_bytes);
+        let Some(smallest) = fits else {
+            return Err(ClaimError::TooLarge { payload_bytes, payload_bytes_max: self.payload_bytes_max() });
+        };
+        for class in &self.classes[smallest..] {
+            if let Some(index) = class.take(&self.table) {
+                return Ok(Unique::claimed(self, index));
+            }
+        }
+        self.full.add(1);
+        Err(ClaimError::Full { payload_bytes })
+    }
+
+    /// The largest payload any slot holds, in bytes.
+    pub fn payload_bytes_max(&self) -> usize {
+        self.classes.last().map_or(0, |class| class.payload_bytes)
+    }
+
+    /// Bytes of payload memory over all classes.
+    pub fn bytes(&self) -> usize {
+        self.classes.iter().map(|class| class.payload_bytes * class.slots as usize).sum()
+    }
+
+    /// Claims refused because every fitting slot was lent out.
+    pub fn full_total(&self) -> u64 {
+        self.full.value()
+    }
+
+    /// One row per class, smallest first.
+    pub fn usage(&self) -> impl Iterator<Item = ClassUsage> + '_ {
+        self.classes.iter().map(Class::usage)
+    }
+
+    /// Slots lent out now, exact when no other thread claims or releases at this moment.
+    pub fn slots_in_use(&self) -> u64 {
+        self.usage().map(|class| class.slots_in_use).sum()
+    }
+
+    /// Payload and record of an envelope that somebody else's handle keeps.
+    ///
+    /// # Safety
+    /// A handle to `index` exists, and is neither dropped nor mutably borrowed, for as long as the references live.
+    pub(crate) unsafe fn peek(&self, index: u32) -> (&[u8], &M) {
+        // SAFETY: by the contract there is a handle; the copy made here is never dropped.
+        let envelope = ManuallyDrop::new(unsafe { Envelope::from_index(self, index) });
+        let (payload, record): (*const [u8], *const M) = (envelope.payload(), envelope.record());
+        // SAFETY: by the contract the payload stays frozen and nobody gets `&mut` to the record.
+        unsafe { (&*payload, &*record) }
+    }
+
+    /// Gives up a handle that a ring carried.
+    ///
+    /// # Safety
+    /// As for [`Envelope::from_index`].
+    pub(crate) unsafe fn release_index(&self, index: u32) {
+        // SAFETY: the caller's contract.
+        drop(unsafe { Envelope::from_index(self, index) });
+    }
+
+    pub(crate) fn payload_bytes(&self, index: u32) -> usize {
+        self.table.header(index).length.load(Relaxed) as usize
+    }
+
+    fn class_of(&self, index: u32) -> &Class {
+        &self.classes[self.table.header(index).class as usize]
+    }
+
+    /// Returns a slot whose last handle is gone.
+    fn release(&self, index: u32) {
+        self.table.header(index).retire();
+        self.class_of(index).put(index, &self.table);
+    }
+
+    /// The arena as an owner, for handles that outlive a borrow.
+    fn owner(&self) -> Arc<Self> {
+        self.myself.upgrade().expect("a borrowed arena is alive")
+    }
+}
+
+/// How one class is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassUsage {
+    /// What a slot of this class holds.
+    pub payload_bytes: usize,
+    /// Slots in the class.
+    pub slots: u64,
+    /// Slots lent out now.
+    pub slots_in_use: u64,
+    /// Most slots that were ever out of the shared pool: lent out, or kept by a thread for its next claim.
+    pub slots_out_max: u64,
+}

@@ -1,0 +1,131 @@
+//! The dense tables: a 64-byte header per envelope, and the user's record beside it.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use crate::arena::Record;
+use crate::arena::class::Class;
+use crate::sync::AtomicU32;
+
+/// What the engine knows of an envelope. One cache line, so that two workers on two envelopes never share one.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Header {
+    /// Handles to the envelope; 0 while the slot is free.
+    references: AtomicU32,
+    /// Grows by one each time the slot is returned; tells a stale handle from a live one.
+    generation: AtomicU32,
+    /// Payload bytes in use; written while the handle is unique.
+    pub length: AtomicU32,
+    /// Next free slot while this one is on a free list.
+    pub link: AtomicU32,
+    /// Position of the class in the arena.
+    pub class: u32,
+    /// What the slot holds.
+    pub capacity: u32,
+    /// Start of the slot, fixed for life.
+    pub slot: *mut u8,
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Header>() == 64);
+
+// SAFETY: `slot` is an address, not an access; the handles decide who may read or write behind it.
+unsafe impl Send for Header {}
+// SAFETY: as above; every other field is atomic or never changes.
+unsafe impl Sync for Header {}
+
+impl Header {
+    /// Marks a claimed slot as held by one handle.
+    pub fn claim(&self) {
+        debug_assert_eq!(self.references.load(Relaxed), 0, "a free slot has no handle");
+        self.length.store(0, Relaxed);
+        self.references.store(1, Relaxed);
+    }
+
+    /// Adds handles; the caller holds one.
+    pub fn retain(&self, more: u32) {
+        let before = self.references.fetch_add(more, Relaxed);
+        debug_assert!(before > 0, "only the holder of a handle may share it");
+        assert!(before < u32::MAX / 2, "an envelope has too many handles");
+    }
+
+    /// Drops one handle; true when it was the last.
+    pub fn drop_reference(&self) -> bool {
+        // The sole holder needs no read-modify-write: nobody else can add a handle.
+        // Pairs with the release decrement below: what other holders read or wrote lies before it.
+        if self.references.load(Acquire) == 1 {
+            self.references.store(0, Relaxed);
+            return true;
+        }
+        // Release pairs with the acquire side of the last decrement, and with the acquire loads above and in `is_unique`.
+        self.references.fetch_sub(1, AcqRel) == 1
+    }
+
+    /// The caller's handle is the only one.
+    pub fn is_unique(&self) -> bool {
+        // Pairs with the release decrement in `drop_reference`.
+        self.references.load(Acquire) == 1
+    }
+
+    /// The slot goes back to the free list: handles of the old generation are stale.
+    pub fn retire(&self) {
+        self.generation.store(self.generation.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    #[cfg(debug_assertions)]
+    pub fn generation(&self) -> u32 {
+        self.generation.load(Relaxed)
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.references.load(Relaxed) > 0
+    }
+}
+
+/// Headers and records of every envelope, by index.
+#[derive(Debug)]
+pub(super) struct Table<M> {
+    headers: Box<[Header]>,
+    records: Box<[RecordCell<M>]>,
+}
+
+/// A record; written only through a handle that is the only one.
+#[derive(Debug)]
+#[repr(transparent)]
+struct RecordCell<M>(UnsafeCell<M>);
+
+// SAFETY: the handles give `&M` to any number of threads (M is Sync) and `&mut M` to one (M is Send), never both at once.
+unsafe impl<M: Record> Sync for RecordCell<M> {}
+
+impl<M: Record> Table<M> {
+    pub fn new(classes: &[Class]) -> Self {
+        let headers: Box<[Header]> = classes
+            .iter()
+            .enumerate()
+            .flat_map(|(position, class)| {
+                (class.first..class.first + class.slots).map(move |index| (position, class, index))
+            })
+            .map(|(position, class, index)| Header {
+                references: AtomicU32::new(0),
+                generation: AtomicU32::new(0),
+                length: AtomicU32::new(0),
+                link: AtomicU32::new(0),
+                class: position as u32,
+                capacity: class.payload_bytes as u32,
+                slot: class.slot(index),
+            })
+            .collect();
+        let records = headers.iter().map(|_| RecordCell(UnsafeCell::new(M::default()))).collect();
+        Self { headers, records }
+    }
+
+    pub fn header(&self, index: u32) -> &Header {
+        &self.headers[index as usize]
+    }
+
+    /// Where the record of envelope `index` lies; the handles uphold the aliasing rules.
+    pub fn record(&self, index: u32) -> *mut M {
+        self.records[index as usize].0.get()
+    }
+}

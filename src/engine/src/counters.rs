@@ -1,0 +1,85 @@
+//! Counters that run in production: each thread adds to a cache line of its own, a reader sums the lines.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use crossbeam::utils::CachePadded;
+
+/// Lines per counter. Threads beyond this many share lines, which costs speed and never a count.
+const LANES: usize = 32;
+
+/// A monotonic counter that many threads add to without sharing a cache line.
+///
+/// A read while others add sees every addition that happened before it, and perhaps some that are happening.
+#[derive(Debug)]
+pub struct Counter {
+    lanes: [CachePadded<AtomicU64>; LANES],
+}
+
+impl Counter {
+    /// A counter at zero; `const`, so that a counter can be a `static`.
+    pub const fn new() -> Self {
+        Self { lanes: [const { CachePadded::new(AtomicU64::new(0)) }; LANES] }
+    }
+
+    /// Adds `amount`.
+    #[inline]
+    pub fn add(&self, amount: u64) {
+        self.lanes[thread_lane() % LANES].fetch_add(amount, Relaxed);
+    }
+
+    /// The sum so far.
+    pub fn value(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.load(Relaxed)).sum()
+    }
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Payload copies made by this process's own code: into slots, and wherever else [`count_copy`] is called.
+pub static PAYLOAD_COPIES: Counter = Counter::new();
+
+/// Bytes of those copies.
+pub static PAYLOAD_COPIED_BYTES: Counter = Counter::new();
+
+/// Counts one copy of a payload (or a large part of one), at the place where it is made.
+#[inline]
+pub fn count_copy(payload_bytes: usize) {
+    PAYLOAD_COPIES.add(1);
+    PAYLOAD_COPIED_BYTES.add(payload_bytes as u64);
+}
+
+/// A small number of this thread, dense from 0 in order of first use.
+#[inline]
+pub(crate) fn thread_lane() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static LANE: Cell<usize> = const { Cell::new(usize::MAX) });
+    LANE.with(|lane| {
+        if lane.get() == usize::MAX {
+            lane.set(NEXT.fetch_add(1, Relaxed));
+        }
+        lane.get()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counter;
+
+    #[test]
+    fn sums_over_threads() {
+        let counter = Counter::new();
+        std::thread::scope(|scope| {
+            for _ in 0..LANES_TWICE {
+                scope.spawn(|| (0..1_000).for_each(|_| counter.add(3)));
+            }
+        });
+        assert_eq!(counter.value(), 3_000 * LANES_TWICE);
+    }
+
+    const LANES_TWICE: u64 = 2 * super::LANES as u64;
+}

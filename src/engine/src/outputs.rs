@@ -1,0 +1,55 @@
+//! What a stage sends to: its output ports, staged per link and published once per call.
+
+use std::sync::Arc;
+
+use crate::arena::{Arena, Envelope, Record};
+use crate::link::Outlet;
+
+/// A stage's output ports during one call.
+#[derive(Debug)]
+pub struct Outputs<'a, M: Record> {
+    arena: &'a Arc<Arena<M>>,
+    ports: &'a mut [Port],
+}
+
+/// The links that leave by one port.
+#[derive(Debug, Default)]
+pub(crate) struct Port {
+    pub outlets: Vec<Outlet>,
+}
+
+impl<'a, M: Record> Outputs<'a, M> {
+    pub(crate) fn new(arena: &'a Arc<Arena<M>>, ports: &'a mut [Port]) -> Self {
+        Self { arena, ports }
+    }
+
+    /// The arena, to claim slots from.
+    pub fn arena(&self) -> &'a Arc<Arena<M>> {
+        self.arena
+    }
+
+    /// How many envelopes `port` takes in this call.
+    pub fn room(&self, port: usize) -> usize {
+        self.ports[port].outlets.iter().map(Outlet::room).min().unwrap_or(usize::MAX)
+    }
+
+    /// Passes an envelope on. A port with several links gives each a handle; one that the topology discards releases it.
+    ///
+    /// # Panics
+    /// When the envelope is of another arena, the stage has no such port, or it sends more than the contract of
+    /// [`Stage`](crate::Stage) allows: mistakes in the stage, isolated like any panic in it.
+    pub fn send(&mut self, port: usize, envelope: Envelope<'_, M>) {
+        assert!(envelope.is_of(self.arena), "an envelope of another arena was sent");
+        let outlets = &mut self.ports[port].outlets;
+        let Some(more) = outlets.len().checked_sub(1) else {
+            return;
+        };
+        assert!(outlets.iter().all(|outlet| outlet.room() > 0), "more envelopes were sent than one per envelope taken");
+        if more > 0 {
+            // The count is stored once, before anything is published.
+            envelope.retain(more as u32);
+        }
+        let index = envelope.into_index();
+        outlets.iter_mut().for_each(|outlet| outlet.stage(index));
+    }
+}

@@ -1,0 +1,189 @@
+//! Drawing a topology: workers, stages on them, links between stages, and the ends outsiders hold.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::arena::{Arena, Record};
+use crate::ends::{Sink, Source};
+use crate::link::{Depth, Inlet, InletEnd, LinkConfig, LinkStats};
+use crate::ring::{mpmc, spsc};
+use crate::stage::Stage;
+use crate::topology::error::TopologyError;
+use crate::topology::wiring::wire;
+use crate::topology::{Topology, check};
+use crate::wait::Waker;
+
+/// A worker of the topology being drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerId(pub(super) usize);
+
+/// A stage of the topology being drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageId(pub(super) usize);
+
+pub(super) struct WorkerPlan {
+    pub name: String,
+    pub pinned: bool,
+    pub waker: Waker,
+}
+
+pub(super) struct StagePlan<M: Record> {
+    pub name: String,
+    pub worker: usize,
+    pub stage: Box<dyn Stage<M>>,
+}
+
+pub(super) struct LinkPlan {
+    pub name: String,
+    pub from: usize,
+    pub port: usize,
+    pub to: usize,
+    pub config: LinkConfig,
+}
+
+pub(super) struct SourcePlan {
+    pub name: String,
+    pub to: usize,
+    pub capacity: usize,
+    pub ring: Arc<mpmc::Ring>,
+    pub stats: Arc<LinkStats>,
+}
+
+pub(super) struct SinkPlan {
+    pub name: String,
+    pub from: usize,
+    pub port: usize,
+    pub config: LinkConfig,
+    pub producer: Option<spsc::Producer>,
+    pub waker: Waker,
+}
+
+/// Collects a topology; [`build`](Self::build) checks it.
+pub struct TopologyBuilder<M: Record> {
+    pub(super) arena: Arc<Arena<M>>,
+    pub(super) workers: Vec<WorkerPlan>,
+    pub(super) stages: Vec<StagePlan<M>>,
+    pub(super) links: Vec<LinkPlan>,
+    pub(super) sources: Vec<SourcePlan>,
+    pub(super) sinks: Vec<SinkPlan>,
+    pub(super) discarded: HashSet<(usize, usize)>,
+    errors: Vec<TopologyError>,
+}
+
+impl<M: Record> TopologyBuilder<M> {
+    /// An empty drawing over `arena`.
+    pub fn new(arena: Arc<Arena<M>>) -> Self {
+        Self {
+            arena,
+            workers: Vec::new(),
+            stages: Vec::new(),
+            links: Vec::new(),
+            sources: Vec::new(),
+            sinks: Vec::new(),
+            discarded: HashSet::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Adds a worker that gets a core of its own where there is one.
+    pub fn worker(&mut self, name: &str) -> WorkerId {
+        self.add_worker(name, true)
+    }
+
+    /// Adds a worker for stages that block: it is not bound to a core.
+    pub fn blocking_worker(&mut self, name: &str) -> WorkerId {
+        self.add_worker(name, false)
+    }
+
+    fn add_worker(&mut self, name: &str, pinned: bool) -> WorkerId {
+        self.workers.push(WorkerPlan { name: name.to_owned(), pinned, waker: Waker::of_worker() });
+        WorkerId(self.workers.len() - 1)
+    }
+
+    /// Wakes the worker, for code that feeds one of its stages by other means than a link.
+    pub fn waker(&self, worker: WorkerId) -> Waker {
+        self.workers[worker.0].waker.clone()
+    }
+
+    /// Places a stage on a worker.
+    pub fn stage(&mut self, worker: WorkerId, name: &str, stage: impl Stage<M> + 'static) -> StageId {
+        self.stages.push(StagePlan { name: name.to_owned(), worker: worker.0, stage: Box::new(stage) });
+        StageId(self.stages.len() - 1)
+    }
+
+    /// Links a port to a stage with the default capacity, reliably.
+    pub fn link(&mut self, from: StageId, port: &str, to: StageId) {
+        self.link_with(from, port, to, LinkConfig::default());
+    }
+
+    /// Links a port to a stage. The link is called `producer_consumer`.
+    pub fn link_with(&mut self, from: StageId, port: &str, to: StageId, config: LinkConfig) {
+        let name = format!("{}_{}", self.stages[from.0].name, self.stages[to.0].name);
+        if let Some(port) = self.port(from, port) {
+            self.links.push(LinkPlan { name, from: from.0, port, to: to.0, config });
+        }
+    }
+
+    /// Releases what leaves by a port.
+    pub fn discard(&mut self, from: StageId, port: &str) {
+        if let Some(port) = self.port(from, port) {
+            self.discarded.insert((from.0, port));
+        }
+    }
+
+    /// A way in for code outside the workers.
+    pub fn source(&mut self, name: &str, to: StageId, capacity: usize) -> Source<M> {
+        // A wrong capacity is reported by `build`; until then the ring has one that works.
+        let ring = Arc::new(mpmc::Ring::new(check::usable(capacity)));
+        let stats = LinkStats::new(name, capacity, Depth::Mpmc(ring.clone()));
+        let waker = self.workers[self.stages[to.0].worker].waker.clone();
+        let plan = SourcePlan { name: name.to_owned(), to: to.0, capacity, ring: ring.clone(), stats: stats.clone() };
+        self.sources.push(plan);
+        Source::new(self.arena.clone(), ring, waker, stats)
+    }
+
+    /// A way out to code outside the workers, which `waker` tells of each batch.
+    pub fn sink(&mut self, name: &str, from: StageId, port: &str, config: LinkConfig, waker: Waker) -> Sink<M> {
+        let (producer, consumer) = spsc::ring(check::usable(config.capacity));
+        if let Some(port) = self.port(from, port) {
+            let producer = Some(producer);
+            self.sinks.push(SinkPlan { name: name.to_owned(), from: from.0, port, config, producer, waker });
+        }
+        Sink::new(self.arena.clone(), consumer)
+    }
+
+    fn port(&mut self, from: StageId, port: &str) -> Option<usize> {
+        let plan = &self.stages[from.0];
+        let ports = plan.stage.ports();
+        let found = ports.iter().position(|name| *name == port);
+        if found.is_none() {
+            let (stage, port, ports) = (plan.name.clone(), port.to_owned(), ports.join(", "));
+            self.errors.push(TopologyError::UnknownPort { stage, port, ports });
+        }
+        found
+    }
+
+    /// Checks the drawing and wires it. What sources pushed before waits in the topology; if the drawing is refused, it
+    /// is released and the sources are closed.
+    ///
+    /// # Errors
+    /// The first [`TopologyError`] found; each says how to mend the drawing.
+    pub fn build(mut self) -> Result<Topology<M>, TopologyError> {
+        if let Some(error) = self.errors.drain(..).next() {
+            return Err(error);
+        }
+        let order = check::check(&self)?;
+        Ok(wire(self, &order))
+    }
+}
+
+impl<M: Record> Drop for TopologyBuilder<M> {
+    /// A drawing that was never wired: nobody will ever take what its sources were given.
+    fn drop(&mut self) {
+        for source in self.sources.drain(..) {
+            let inlet = Inlet { end: InletEnd::Mpmc(source.ring), feedback: false };
+            // SAFETY: the ring carries one handle for each index in it.
+            inlet.retire(|index| unsafe { self.arena.release_index(index) });
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! From a checked drawing to workers: rings where a link crosses workers, plain arrays where it does not.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::arena::Record;
+use crate::batch::BatchLimit;
+use crate::link::{Depth, Inlet, InletEnd, LinkStats, LocalQueue, Outlet, OutletTarget};
+use crate::outputs::Port;
+use crate::ring::spsc;
+use crate::stats::{StageStats, WorkerStats};
+use crate::topology::builder::TopologyBuilder;
+use crate::topology::{Topology, TopologyStats};
+use crate::worker::{Orders, StageCell, Worker};
+
+/// The ends of every stage, filled link by link.
+struct Ends {
+    inlets: Vec<Vec<Inlet>>,
+    ports: Vec<Vec<Port>>,
+    locals: Vec<Vec<LocalQueue>>,
+    stats: Vec<Arc<LinkStats>>,
+}
+
+pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize]) -> Topology<M> {
+    let mut ends = Ends {
+        inlets: plan.stages.iter().map(|_| Vec::new()).collect(),
+        ports: plan.stages.iter().map(|cell| cell.stage.ports().iter().map(|_| Port::default()).collect()).collect(),
+        locals: plan.workers.iter().map(|_| Vec::new()).collect(),
+        stats: Vec::new(),
+    };
+    ends.sources(&plan);
+    ends.links(&plan, order);
+    ends.sinks(&mut plan);
+
+    let orders = Arc::new(Orders::default());
+    let mut stats = TopologyStats { links: ends.stats, stages: Vec::new(), workers: Vec::new() };
+    let mut workers = Vec::new();
+    for (worker, locals) in plan.workers.iter().zip(ends.locals) {
+        let worker_stats = Arc::new(WorkerStats::new(&worker.name));
+        stats.workers.push(worker_stats.clone());
+        workers.push(Worker {
+            name: worker.name.clone(),
+            arena: plan.arena.clone(),
+            stages: Vec::new(),
+            locals,
+            orders: orders.clone(),
+            waker: worker.waker.clone(),
+            stats: worker_stats,
+            housekept: Instant::now(),
+        });
+    }
+    let stages = std::mem::take(&mut plan.stages);
+    let mut cells: Vec<_> = stages.into_iter().zip(ends.inlets.into_iter().zip(ends.ports)).map(Some).collect();
+    for stage in order {
+        let (cell, (inlets, ports)) = cells[*stage].take().expect("the order names each stage once");
+        let stage_stats = Arc::new(StageStats::new(&cell.name, &plan.workers[cell.worker].name));
+        stats.stages.push(stage_stats.clone());
+        workers[cell.worker].stages.push(StageCell::new(cell.stage, stage_stats, inlets, ports));
+    }
+    let pinned = plan.workers.iter().map(|worker| worker.pinned).collect();
+    // From here on the workers own what the sources push.
+    let sources = std::mem::take(&mut plan.sources).into_iter().map(|source| source.ring).collect();
+    Topology { workers, pinned, sources, orders, stats: Arc::new(stats) }
+}
+
+impl Ends {
+    fn sources<M: Record>(&mut self, plan: &TopologyBuilder<M>) {
+        for source in &plan.sources {
+            self.stats.push(source.stats.clone());
+            self.inlets[source.to].push(Inlet { end: InletEnd::Mpmc(source.ring.clone()), feedback: false });
+        }
+    }
+
+    fn links<M: Record>(&mut self, plan: &TopologyBuilder<M>, order: &[usize]) {
+        let place = |stage| order.iter().position(|placed| *placed == stage);
+        for link in &plan.links {
+            let (from, to) = (plan.stages[link.from].worker, plan.stages[link.to].worker);
+            let capacity = link.config.capacity;
+            let (target, end, stats);
+            if from == to {
+                stats = LinkStats::new(&link.name, capacity, Depth::Local(0.into()));
+                let queue = self.locals[to].len();
+                self.locals[to].push(LocalQueue::new(capacity, stats.clone()));
+                (target, end) = (OutletTarget::Local(queue), InletEnd::Local(queue));
+            } else {
+                let (producer, consumer) = spsc::ring(capacity);
+                stats = LinkStats::new(&link.name, capacity, Depth::Spsc(producer.gauge()));
+                let waker = plan.workers[to].waker.clone();
+                (target, end) = (OutletTarget::Remote { producer, waker }, InletEnd::Spsc(consumer));
+            }
+            self.inlets[link.to].push(Inlet { end, feedback: place(link.from) >= place(link.to) });
+            self.outlet(
+                link.from,
+                link.port,
+                Outlet::new(target, stats, link.config.policy, staged_max(plan, link.from)),
+            );
+        }
+    }
+
+    fn sinks<M: Record>(&mut self, plan: &mut TopologyBuilder<M>) {
+        for position in 0..plan.sinks.len() {
+            let sink = &mut plan.sinks[position];
+            let producer = sink.producer.take().expect("each sink is wired once");
+            let stats = LinkStats::new(&sink.name, sink.config.capacity, Depth::Spsc(producer.gauge()));
+            let target = OutletTarget::Remote { producer, waker: sink.waker.clone() };
+            let (from, port, policy) = (sink.from, sink.port, sink.config.policy);
+            self.outlet(from, port, Outlet::new(target, stats, policy, staged_max(plan, from)));
+        }
+    }
+
+    fn outlet(&mut self, from: usize, port: usize, outlet: Outlet) {
+        self.stats.push(outlet.stats.clone());
+        self.ports[from][port].outlets.push(outlet);
+    }
+}
+
+/// One envelope per envelope taken, and as many again for what a stage sends on its own account.
+fn staged_max<M: Record>(plan: &TopologyBuilder<M>, stage: usize) -> usize {
+    2 * plan.stages[stage].stage.batch_limit().envelopes.clamp(1, BatchLimit::ENVELOPES_MAX)
+}

@@ -1,0 +1,98 @@
+//! Models of the many-to-many ring.
+#![cfg(loom)]
+
+use levada_engine::ring::mpmc::{Refused, Ring};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+fn model(body: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(body);
+}
+
+/// A ring beside what its indices stand for.
+struct Shared {
+    ring: Ring,
+    payloads: Vec<UnsafeCell<u32>>,
+}
+
+impl Shared {
+    fn new(payloads: usize) -> Arc<Self> {
+        Arc::new(Self { ring: Ring::new(2), payloads: (0..payloads).map(|_| UnsafeCell::new(0)).collect() })
+    }
+
+    fn push(&self, index: u32) {
+        // SAFETY: loom fails the model if another thread touches the cell without being ordered before or after.
+        self.payloads[index as usize].with_mut(|cell| unsafe { *cell = index + 100 });
+        while let Err(refused) = self.ring.push(index) {
+            assert_eq!(refused, Refused::Full);
+            thread::yield_now();
+        }
+    }
+
+    /// Takes one index, if there is one, and its payload for itself alone.
+    fn try_pop(&self) -> Option<u32> {
+        let index = self.ring.pop()?;
+        // SAFETY: as above; writing makes two consumers of one index a reported race.
+        self.payloads[index as usize].with_mut(|cell| unsafe {
+            assert_eq!(*cell, index + 100);
+            *cell = 0;
+        });
+        Some(index)
+    }
+
+    fn pop(&self) -> u32 {
+        loop {
+            match self.try_pop() {
+                Some(index) => return index,
+                None => thread::yield_now(),
+            }
+        }
+    }
+}
+
+#[test]
+fn two_producers_lose_and_double_nothing() {
+    model(|| {
+        let shared = Shared::new(2);
+        let threads = [0, 1].map(|index| {
+            let shared = shared.clone();
+            thread::spawn(move || shared.push(index))
+        });
+        let mut popped = [shared.pop(), shared.pop()];
+        popped.sort_unstable();
+        assert_eq!(popped, [0, 1]);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(shared.ring.is_empty());
+    });
+}
+
+#[test]
+fn two_consumers_share_what_one_producer_pushes() {
+    model(|| {
+        let shared = Shared::new(2);
+        let (producer, consumer) = (shared.clone(), shared.clone());
+        let pushing = thread::spawn(move || (0..2).for_each(|index| producer.push(index)));
+        let popping = thread::spawn(move || consumer.try_pop());
+        let mine = shared.try_pop();
+        pushing.join().unwrap();
+        let theirs = popping.join().unwrap();
+        let mut all: Vec<u32> = mine.into_iter().chain(theirs).chain(std::iter::from_fn(|| shared.try_pop())).collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1]);
+    });
+}
+
+#[test]
+fn cells_are_reused_only_after_they_were_read() {
+    model(|| {
+        let shared = Shared::new(3);
+        let producer = shared.clone();
+        let thread = thread::spawn(move || (0..3).for_each(|index| producer.push(index)));
+        assert_eq!([shared.pop(), shared.pop(), shared.pop()], [0, 1, 2]);
+        thread.join().unwrap();
+        assert_eq!(shared.ring.depth(), 0);
+    });
+}

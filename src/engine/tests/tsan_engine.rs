@@ -1,0 +1,303 @@
+//! Hammers the engine with real payload bytes, for ThreadSanitizer; without it, a quick check like any other.
+//!
+//! A plain binary: the test harness is not instrumented, and the sanitizer would report a race inside it.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking; its one line is its result")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::thread::{scope, yield_now};
+use std::time::Duration;
+
+use levada_engine::ring::{mpmc, spsc};
+use levada_engine::{
+    Arena, ArenaConfig, Batch, ClassConfig, Drained, Envelope, LinkConfig, OnPanic, Outputs, PushError, Sink,
+    SleepFlag, Source, Stage, TopologyBuilder, Wait, Waker,
+};
+
+const ROUNDS: u64 = 20_000;
+
+fn arena(slots: u32) -> Arc<Arena<u64>> {
+    let classes = vec![ClassConfig { payload_bytes: 128, slots }];
+    Arena::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).unwrap()
+}
+
+/// An envelope whose whole payload and record come from one number; `None` when no slot is free.
+fn written(arena: &Arena<u64>, number: u64) -> Option<Envelope<'_, u64>> {
+    let mut unique = arena.claim(128).ok()?;
+    unique.payload_mut().fill(number as u8);
+    unique.set_len(128);
+    *unique.record_mut() = number;
+    Some(unique.share())
+}
+
+fn check(payload: &[u8], record: u64) {
+    assert!(payload.len() == 128 && payload.iter().all(|byte| *byte == record as u8), "{record}: {payload:?}");
+}
+
+/// Plain memory handed over by index: the ring alone orders writer and reader.
+struct Cells(Vec<std::cell::UnsafeCell<u64>>);
+
+// SAFETY: a cell is written before its index is pushed, and read after it was popped, by whoever popped it.
+unsafe impl Sync for Cells {}
+
+impl Cells {
+    fn new() -> Self {
+        Self((0..ROUNDS).map(|_| std::cell::UnsafeCell::new(0)).collect())
+    }
+
+    fn write(&self, index: u32) {
+        // SAFETY: nobody knows the index yet.
+        unsafe { *self.0[index as usize].get() = u64::from(index) + 1 };
+    }
+
+    fn take(&self, index: u32) {
+        // SAFETY: the ring gave the index to this thread alone. Writing makes a second taker a race.
+        let value = unsafe { std::mem::take(&mut *self.0[index as usize].get()) };
+        assert_eq!(value, u64::from(index) + 1);
+    }
+}
+
+fn spsc_hands_memory_over() {
+    let cells = Cells::new();
+    let (mut producer, mut consumer) = spsc::ring(64);
+    scope(|scope| {
+        scope.spawn(|| {
+            for first in (0..ROUNDS as u32).step_by(20) {
+                let batch: Vec<u32> = (first..first + 20).collect();
+                batch.iter().for_each(|index| cells.write(*index));
+                let mut left = &batch[..];
+                while !left.is_empty() {
+                    left = &left[producer.push_batch(left)..];
+                    yield_now();
+                }
+            }
+        });
+        for expected in 0..ROUNDS as u32 {
+            let index = loop {
+                match consumer.pop() {
+                    Some(index) => break index,
+                    None => yield_now(),
+                }
+            };
+            assert_eq!(index, expected);
+            cells.take(index);
+        }
+    });
+}
+
+fn mpmc_hands_memory_over() {
+    let (cells, ring, taken) = (Cells::new(), mpmc::Ring::new(64), AtomicU64::new(0));
+    let (cells, ring, taken) = (&cells, &ring, &taken);
+    scope(|scope| {
+        for lane in 0..2 {
+            scope.spawn(move || {
+                for index in (lane..ROUNDS as u32).step_by(2) {
+                    cells.write(index);
+                    while ring.push(index).is_err() {
+                        yield_now();
+                    }
+                }
+            });
+            scope.spawn(move || {
+                while taken.load(Relaxed) < ROUNDS {
+                    match ring.pop() {
+                        Some(index) => {
+                            cells.take(index);
+                            taken.fetch_add(1, Relaxed);
+                        }
+                        None => yield_now(),
+                    }
+                }
+            });
+        }
+    });
+}
+
+fn slots_are_freed_by_other_threads() {
+    // Few slots, without magazines, and many, with.
+    for slots in [8, 512] {
+        let arena = arena(slots);
+        let (to, from) = channel::<levada_engine::Held<u64>>();
+        scope(|scope| {
+            let reader = scope.spawn(|| {
+                for held in from {
+                    check(held.payload(), held.record());
+                }
+            });
+            for lane in 0..2 {
+                let (arena, to) = (&arena, to.clone());
+                scope.spawn(move || {
+                    let mut sent = 0;
+                    while sent < ROUNDS / 4 {
+                        let Some(envelope) = written(arena, sent * 2 + lane) else {
+                            yield_now();
+                            continue;
+                        };
+                        to.send(envelope.clone().hold()).unwrap();
+                        check(envelope.payload(), *envelope.record());
+                        sent += 1;
+                    }
+                });
+            }
+            drop(to);
+            reader.join().unwrap();
+        });
+        assert_eq!(arena.slots_in_use(), 0);
+    }
+}
+
+fn records_change_hands() {
+    let arena = arena(4);
+    for round in 0..ROUNDS / 100 {
+        let mut envelope = written(&arena, round).unwrap();
+        let other = envelope.clone();
+        scope(|scope| {
+            scope.spawn(move || check(other.payload(), *other.record()));
+            while envelope.record_mut().is_none() {
+                yield_now();
+            }
+            *envelope.record_mut().unwrap() += 1;
+        });
+        assert_eq!(*envelope.record(), round + 1);
+    }
+}
+
+fn sleepers_are_woken() {
+    let (flag, work, done) = (SleepFlag::new(), AtomicU64::new(0), AtomicBool::new(false));
+    let (flag, work, done) = (&flag, &work, &done);
+    scope(|scope| {
+        let sleeper = scope.spawn(move || {
+            let mut seen = 0;
+            while seen < ROUNDS {
+                let now = work.load(Relaxed);
+                if now == seen {
+                    flag.raise();
+                    if work.load(Relaxed) == seen {
+                        // No limit: a lost wake-up hangs the test.
+                        std::thread::park();
+                    }
+                    flag.lower();
+                }
+                seen = now.max(seen);
+            }
+            done.store(true, Relaxed);
+        });
+        for _ in 0..ROUNDS {
+            work.fetch_add(1, Relaxed);
+            if flag.lower_if_raised() {
+                sleeper.thread().unpark();
+            }
+        }
+        sleeper.join().unwrap();
+    });
+    assert!(done.load(Relaxed));
+}
+
+/// Reads every payload, passes it on to both ports' links, and panics now and then.
+struct Reader {
+    calls: u64,
+}
+
+impl Stage<u64> for Reader {
+    fn ports(&self) -> &'static [&'static str] {
+        &["out"]
+    }
+
+    fn on_panic(&self) -> OnPanic {
+        OnPanic::SkipMessage
+    }
+
+    fn process(&mut self, batch: &mut Batch<'_, u64>, outputs: &mut Outputs<'_, u64>) {
+        batch.peek().for_each(|view| check(view.payload, *view.record));
+        for envelope in batch {
+            self.calls += 1;
+            if self.calls.is_multiple_of(1000) {
+                std::panic::panic_any("now and then");
+            }
+            outputs.send(0, envelope);
+        }
+    }
+}
+
+fn push_all(source: &Source<u64>, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let mut envelope = loop {
+            match written(source.arena(), number) {
+                Some(envelope) => break envelope,
+                None => yield_now(),
+            }
+        };
+        while let Err(refused) = source.push(envelope) {
+            let PushError::Full(back) = refused else { panic!("the topology is open") };
+            envelope = back;
+            yield_now();
+        }
+    }
+}
+
+fn pop_all(sink: &mut Sink<u64>) -> u64 {
+    let mut popped = 0;
+    while !sink.is_finished() {
+        match sink.pop() {
+            Some(held) => {
+                check(held.payload(), held.record());
+                popped += 1;
+            }
+            None => yield_now(),
+        }
+    }
+    popped
+}
+
+fn topologies_pass_and_drain() {
+    let arena = arena(512);
+    let mut drawing = TopologyBuilder::new(arena.clone());
+    let (near, far) = (drawing.worker("near"), drawing.worker("far"));
+    let first = drawing.stage(near, "first", Reader { calls: 0 });
+    let middle = drawing.stage(far, "middle", Reader { calls: 0 });
+    let last = drawing.stage(near, "last", Reader { calls: 0 });
+    drawing.link(first, "out", middle);
+    drawing.link(first, "out", last);
+    drawing.link(middle, "out", last);
+    let source = drawing.source("in", first, 256);
+    let mut sink = drawing.sink("end", last, "out", LinkConfig::default(), Waker::from_callback(|| ()));
+    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let popped = scope(|scope| {
+        let pushers = [0, 1].map(|lane| {
+            let source = &source;
+            scope.spawn(move || push_all(source, lane * ROUNDS / 4..(lane + 1) * ROUNDS / 4))
+        });
+        let sink = &mut sink;
+        let popper = scope.spawn(move || pop_all(sink));
+        pushers.into_iter().for_each(|pusher| pusher.join().unwrap());
+        assert_eq!(running.drain(Duration::from_secs(60)), Drained::Complete);
+        popper.join().unwrap()
+    });
+    // Each envelope comes by two ways; each thousandth is lost to a panic in each of three stages.
+    let pushed = ROUNDS / 2;
+    let (after_first, lost) = (pushed - pushed / 1000, |taken: u64| taken / 1000);
+    let into_last = after_first + (after_first - lost(after_first));
+    assert_eq!(popped, into_last - lost(into_last));
+    assert_eq!(arena.slots_in_use(), 0);
+}
+
+fn main() {
+    // The panics of `Reader` are meant.
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if info.payload().downcast_ref::<&str>() != Some(&"now and then") {
+            report(info);
+        }
+    }));
+    let hammers: [fn(); 6] = [
+        spsc_hands_memory_over,
+        mpmc_hands_memory_over,
+        slots_are_freed_by_other_threads,
+        records_change_hands,
+        sleepers_are_woken,
+        topologies_pass_and_drain,
+    ];
+    hammers.iter().for_each(|hammer| hammer());
+    println!("tsan_engine: {} passed, 0 failed", hammers.len());
+}

@@ -1,0 +1,56 @@
+//! The protocols of the node in one behaviour.
+
+use std::time::Duration;
+
+use libp2p::connection_limits::{self, ConnectionLimits};
+use libp2p::swarm::NetworkBehaviour;
+use libp2p::swarm::behaviour::toggle::Toggle;
+use libp2p::{identify, ping};
+
+use crate::config::NetConfig;
+use crate::metadata;
+use crate::relay::Relay;
+
+/// The protocol version of identify, as js-waku and nwaku have it.
+const IDENTIFY_VERSION: &str = "ipfs/0.1.0";
+/// One connection per peer is enough, and this node never dials a peer that it has. But two nodes that dial each other at the same
+/// moment get two, and if each refused the other's they would end up with none.
+const CONNECTIONS_PER_PEER_MAX: u32 = 2;
+
+/// Everything that a connection speaks. The limits come first, so that a refused connection costs nobody else anything.
+#[derive(NetworkBehaviour)]
+pub(crate) struct Behaviour<R: Relay> {
+    limits: connection_limits::Behaviour,
+    identify: identify::Behaviour,
+    ping: ping::Behaviour,
+    pub(crate) metadata: metadata::Exchange,
+    pub(crate) relay: Toggle<R>,
+}
+
+impl<R: Relay> Behaviour<R> {
+    pub(crate) fn new(config: &NetConfig, relay: Option<R>) -> Self {
+        let identify = identify::Config::new(IDENTIFY_VERSION.to_owned(), config.key.keypair().public())
+            .with_agent_version(config.agent.clone())
+            .with_push_listen_addr_updates(true)
+            // Addresses learned here are never dialled, so they need not be kept.
+            .with_cache_size(0);
+        Self {
+            limits: connection_limits::Behaviour::new(limits(config)),
+            identify: identify::Behaviour::new(identify),
+            ping: ping::Behaviour::new(ping::Config::new().with_timeout(Duration::from_secs(20))),
+            metadata: metadata::build(),
+            relay: relay.into(),
+        }
+    }
+}
+
+/// Peers that come by themselves leave room for the static ones, up to half of all.
+fn limits(config: &NetConfig) -> ConnectionLimits {
+    let most = config.max_connections;
+    let kept = u32::try_from(config.static_peers.len()).unwrap_or(u32::MAX).min(most / 2);
+    ConnectionLimits::default()
+        .with_max_established(Some(most))
+        .with_max_established_incoming(Some(most - kept))
+        .with_max_established_per_peer(Some(CONNECTIONS_PER_PEER_MAX))
+        .with_max_pending_incoming(Some(most))
+}

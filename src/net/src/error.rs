@@ -1,0 +1,159 @@
+//! What can go wrong in the network layer, and what to do about it.
+
+use std::io;
+
+use libp2p::Multiaddr;
+
+/// Why the network could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// A listener could not be opened: the port is taken, the address is not of this machine, or the user may not use it.
+    #[error("cannot listen on {address}: {source}; free the port or choose another one with {flag}")]
+    Listen {
+        /// The address that was asked for.
+        address: Multiaddr,
+        /// The flag that changes it.
+        flag: &'static str,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A listener closed before it had an address.
+    #[error("the listener for {flag} closed before it was open; choose another address with {flag}")]
+    ListenerClosed {
+        /// The flag that changes the listener.
+        flag: &'static str,
+    },
+    /// A static peer has an address that cannot be dialled.
+    #[error("static peer {address} cannot be dialled: {source} (--staticnode)")]
+    StaticPeer {
+        /// The address as it was given.
+        address: Multiaddr,
+        /// What is wrong with it.
+        source: AddressError,
+    },
+    /// The largest message is outside of what the transport can carry.
+    #[error("the largest message is {bytes} bytes but must be from {bytes_min} to {bytes_max}; change --max-msg-size")]
+    MessageBytes {
+        /// The size asked for.
+        bytes: usize,
+        /// The smallest size that is allowed.
+        bytes_min: usize,
+        /// The largest size that is allowed.
+        bytes_max: usize,
+    },
+    /// The shards do not fit into a metadata message, which peers read up to 1 024 bytes of.
+    #[error("{shards} shards are too many to be told to peers, about 200 fit; give --shard less often")]
+    Shards {
+        /// How many were given.
+        shards: usize,
+    },
+    /// The secure channel could not be set up from the node key.
+    #[error("the node key cannot secure connections: {0}; give another one with --nodekey")]
+    Noise(#[from] libp2p::noise::Error),
+    /// The relay router refused its parameters.
+    #[error("the relay router refused its parameters: {reason}")]
+    Relay {
+        /// What the router said.
+        reason: String,
+    },
+}
+
+/// Why a text is not the address of a peer that this node can dial.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// Not a multiaddress at all.
+    #[error("{text:?} is not a multiaddress ({reason}); write it like /ip4/192.0.2.1/tcp/60000/p2p/16Uiu2...")]
+    Syntax {
+        /// The text as it was given.
+        text: String,
+        /// What the parser said.
+        reason: String,
+    },
+    /// A multiaddress, of a transport that this node does not have.
+    #[error(
+        "{address} names no supported transport; use /ip4, /ip6 or /dns4 with /tcp, and /ws or /wss if the peer has it"
+    )]
+    Transport {
+        /// The address as it was given.
+        address: Multiaddr,
+    },
+}
+
+/// Why a text is not a node key. No variant holds or prints any part of the secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeKeyError {
+    /// The text has the wrong length.
+    #[error("the node key has {0} characters but must have 64 hexadecimal digits (--nodekey)")]
+    Length(usize),
+    /// A character is not a hexadecimal digit.
+    #[error("the node key has a character that is not a hexadecimal digit at position {0} (--nodekey)")]
+    Digit(usize),
+    /// The number is zero or not below the order of the curve.
+    #[error("the node key is not a valid secp256k1 secret: it is zero or too large (--nodekey)")]
+    Range,
+}
+
+/// Why a message was not published. None is fatal for the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// No connected peer has subscribed to the topic.
+    #[error("no connected peer has subscribed to the topic")]
+    NoPeers,
+    /// A message with this id was published or received within the last 120 seconds.
+    #[error("the message was published or received before")]
+    Duplicate,
+    /// The message is larger than the network allows.
+    #[error("the message has {bytes} bytes but at most {bytes_max} are allowed; make the payload smaller")]
+    TooLarge {
+        /// The size of the message.
+        bytes: usize,
+        /// The limit (`--max-msg-size`).
+        bytes_max: usize,
+    },
+    /// The send queue of every subscribed peer is full. The message stays in the router's cache and is offered again as gossip, so
+    /// a second attempt gives [`PublishError::Duplicate`].
+    #[error("the send queue of every subscribed peer is full; publish more slowly")]
+    QueueFull,
+    /// The node was started without relay.
+    #[error("relay is off on this node; start it with --relay=true")]
+    RelayOff,
+    /// The network task has ended.
+    #[error("the network has stopped")]
+    Stopped,
+}
+
+/// Why a subscription was not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// The router refused the topic.
+    #[error("the router refused the topic {topic:?}: {reason}")]
+    Refused {
+        /// The pubsub topic.
+        topic: String,
+        /// What the router said.
+        reason: String,
+    },
+    /// The node was started without relay.
+    #[error("relay is off on this node; start it with --relay=true")]
+    RelayOff,
+    /// The network task has ended.
+    #[error("the network has stopped")]
+    Stopped,
+}
+
+/// Why a verdict was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The channel of verdicts is full; report again later, or await [`crate::NetHandle::report`].
+    #[error("the channel of verdicts is full; report again")]
+    Full,
+    /// The network task has ended.
+    #[error("the network has stopped")]
+    Stopped,
+}

@@ -1,0 +1,185 @@
+//! The handle: how the rest of the node talks to the network's task.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use bytes::Bytes;
+use libp2p::multiaddr::Protocol;
+use libp2p::{Multiaddr, PeerId};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::counters;
+use crate::error::{PublishError, ReportError, SubscribeError};
+use crate::inbound::Verdict;
+use crate::peers::{PeerHandle, PeerInfo};
+
+/// Commands that wait for the task. A publish holds its message meanwhile.
+pub(crate) const COMMANDS_MAX: usize = 256;
+/// Verdicts that wait for the task, 40 bytes each.
+pub(crate) const VERDICTS_MAX: usize = 4_096;
+
+/// What the task is asked to do.
+pub(crate) enum Command {
+    Publish { topic: String, data: Bytes, id: Option<[u8; 32]>, reply: oneshot::Sender<Result<usize, PublishError>> },
+    Subscribe { topic: String, reply: oneshot::Sender<Result<bool, SubscribeError>> },
+    Unsubscribe { topic: String, reply: oneshot::Sender<Result<bool, SubscribeError>> },
+    Peers { reply: oneshot::Sender<Vec<PeerInfo>> },
+    MeshSizes { reply: oneshot::Sender<Vec<(String, usize)>> },
+}
+
+/// A verdict on its way to the task.
+pub(crate) struct Report {
+    pub(crate) id: [u8; 32],
+    pub(crate) peer: PeerHandle,
+    pub(crate) verdict: Verdict,
+}
+
+/// What the task lets everybody see.
+pub(crate) struct Shared {
+    pub(crate) peer_id: PeerId,
+    pub(crate) message_bytes_max: usize,
+    pub(crate) external_addresses: Vec<Multiaddr>,
+    pub(crate) listen_addresses: watch::Sender<Vec<Multiaddr>>,
+    pub(crate) connected: AtomicUsize,
+    /// Grows with every change of the peers.
+    pub(crate) changes: watch::Sender<u64>,
+    pub(crate) stop: watch::Sender<bool>,
+}
+
+/// A cheap, cloneable handle to the network. When the last one is dropped, the network stops.
+#[derive(Clone)]
+pub struct NetHandle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) reports: mpsc::Sender<Report>,
+}
+
+impl NetHandle {
+    /// This node's identity.
+    pub fn peer_id(&self) -> PeerId {
+        self.shared.peer_id
+    }
+
+    /// The addresses that the listeners have, with their real ports and `/p2p/` and the peer id at the end.
+    pub fn listen_addresses(&self) -> Vec<Multiaddr> {
+        self.named(&self.shared.listen_addresses.borrow())
+    }
+
+    /// The addresses announced besides (`--nat=extip:…`), in the same form.
+    pub fn external_addresses(&self) -> Vec<Multiaddr> {
+        self.named(&self.shared.external_addresses)
+    }
+
+    fn named(&self, addresses: &[Multiaddr]) -> Vec<Multiaddr> {
+        let named =
+            |address: &Multiaddr| address.clone().with_p2p(self.shared.peer_id).unwrap_or_else(|address| address);
+        addresses.iter().map(named).collect()
+    }
+
+    /// Publishes an encoded WakuMessage on a pubsub topic. `id` is its SHA-256 if the caller has it, which saves hashing it again.
+    /// Gives the number of subscribed peers; a few of them may still miss it if their send queue is full.
+    ///
+    /// # Errors
+    ///
+    /// [`PublishError`].
+    pub async fn publish(&self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError> {
+        let (bytes, bytes_max) = (data.len(), self.shared.message_bytes_max);
+        if bytes > bytes_max {
+            counters::PUBLISH_TOO_LARGE.add(1);
+            return Err(PublishError::TooLarge { bytes, bytes_max });
+        }
+        let topic = topic.to_owned();
+        self.ask(|reply| Command::Publish { topic, data, id, reply }).await.unwrap_or(Err(PublishError::Stopped))
+    }
+
+    /// Joins a pubsub topic; `false` if it was joined before.
+    ///
+    /// # Errors
+    ///
+    /// [`SubscribeError`].
+    pub async fn subscribe(&self, topic: &str) -> Result<bool, SubscribeError> {
+        let topic = topic.to_owned();
+        self.ask(|reply| Command::Subscribe { topic, reply }).await.unwrap_or(Err(SubscribeError::Stopped))
+    }
+
+    /// Leaves a pubsub topic; `false` if it was not joined.
+    ///
+    /// # Errors
+    ///
+    /// [`SubscribeError`].
+    pub async fn unsubscribe(&self, topic: &str) -> Result<bool, SubscribeError> {
+        let topic = topic.to_owned();
+        self.ask(|reply| Command::Unsubscribe { topic, reply }).await.unwrap_or(Err(SubscribeError::Stopped))
+    }
+
+    /// Hands in the verdict on the message `id` that came from `peer`. Callable from any thread.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::Full`] if 4 096 verdicts wait already: the caller keeps it and comes again.
+    pub fn try_report(&self, id: [u8; 32], peer: PeerHandle, verdict: Verdict) -> Result<(), ReportError> {
+        self.reports.try_send(Report { id, peer, verdict }).map_err(|error| match error {
+            TrySendError::Full(_) => ReportError::Full,
+            TrySendError::Closed(_) => ReportError::Stopped,
+        })
+    }
+
+    /// As [`Self::try_report`], but waits for room.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::Stopped`].
+    pub async fn report(&self, id: [u8; 32], peer: PeerHandle, verdict: Verdict) -> Result<(), ReportError> {
+        self.reports.send(Report { id, peer, verdict }).await.map_err(|_| ReportError::Stopped)
+    }
+
+    /// The connected peers; empty when the network has stopped.
+    pub async fn peers(&self) -> Vec<PeerInfo> {
+        self.ask(|reply| Command::Peers { reply }).await.unwrap_or_default()
+    }
+
+    /// The number of connected peers.
+    pub fn connected_count(&self) -> usize {
+        self.shared.connected.load(Relaxed)
+    }
+
+    /// The joined topics and the number of peers in the mesh of each; empty when the network has stopped.
+    pub async fn mesh_sizes(&self) -> Vec<(String, usize)> {
+        self.ask(|reply| Command::MeshSizes { reply }).await.unwrap_or_default()
+    }
+
+    /// A number that grows whenever a peer connects, disconnects, identifies itself, or joins or leaves a topic.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Asks the task to end: it applies the verdicts that it has, closes the connections, and returns.
+    pub fn shutdown(&self) {
+        self.shared.stop.send_replace(true);
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Shared {
+    /// Tells everybody that the peers have changed.
+    pub(crate) fn changed(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// A listener has got or lost an address.
+    pub(crate) fn set_listening(&self, address: &Multiaddr, open: bool) {
+        let bare = address.iter().filter(|part| !matches!(part, Protocol::P2p(_))).collect::<Multiaddr>();
+        self.listen_addresses.send_modify(|addresses| {
+            addresses.retain(|known| *known != bare);
+            if open {
+                addresses.push(bare);
+            }
+        });
+    }
+}

@@ -1,0 +1,80 @@
+//! Relay (11/WAKU2-RELAY) behind a small trait, so that another router can take the place of the stock one.
+
+mod known_id;
+mod stock;
+
+use bytes::Bytes;
+use libp2p::PeerId;
+use libp2p::swarm::NetworkBehaviour;
+
+use crate::error::{PublishError, SubscribeError};
+use crate::inbound::Verdict;
+
+pub use stock::{StockRelay, stock};
+
+/// The protocol id of relay, verbatim on the wire.
+pub const PROTOCOL: &str = "/vac/waku/relay/2.0.0";
+
+/// A relay router. All calls come from the task that polls it.
+pub trait Relay: NetworkBehaviour {
+    /// Joins a pubsub topic; `false` if it was joined before.
+    ///
+    /// # Errors
+    ///
+    /// [`SubscribeError::Refused`] if the router refuses the topic.
+    fn subscribe(&mut self, topic: &str) -> Result<bool, SubscribeError>;
+
+    /// Leaves a pubsub topic; `false` if it was not joined.
+    fn unsubscribe(&mut self, topic: &str) -> bool;
+
+    /// Publishes an encoded WakuMessage; `id` is its SHA-256 if the caller has computed it already. Gives the number of connected
+    /// peers that have subscribed to the topic.
+    ///
+    /// # Errors
+    ///
+    /// [`PublishError`]; none of them harms the router.
+    fn publish(&mut self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError>;
+
+    /// Applies a verdict; `false` if the router no longer had the message.
+    fn report(&mut self, id: &[u8; 32], from: &PeerId, verdict: Verdict) -> bool;
+
+    /// Whether the score of `peer` is so low that it should be disconnected.
+    fn is_graylisted(&self, peer: &PeerId) -> bool;
+
+    /// The joined topics and the number of peers in the mesh of each.
+    fn mesh_sizes(&self) -> Vec<(String, usize)>;
+
+    /// The event of the router in the words of this crate.
+    fn translate(event: Self::ToSwarm) -> RelayEvent;
+}
+
+/// What a relay router tells.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RelayEvent {
+    /// A message that was not seen before.
+    Message {
+        /// The peer that sent it.
+        from: PeerId,
+        /// SHA-256 of `data`.
+        id: [u8; 32],
+        /// The pubsub topic.
+        topic: String,
+        /// The encoded WakuMessage.
+        data: Vec<u8>,
+    },
+    /// A peer has joined or left a topic.
+    Subscriptions,
+    /// Messages to a peer were dropped because its send queue was full or slow.
+    Dropped {
+        /// The slow peer.
+        peer: PeerId,
+        /// How many.
+        messages: usize,
+    },
+    /// A peer does not have the relay protocol. It stays: it may be a client of other protocols.
+    Unsupported {
+        /// The peer.
+        peer: PeerId,
+    },
+}

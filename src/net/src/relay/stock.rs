@@ -1,0 +1,219 @@
+//! rust-libp2p's gossipsub, configured as Waku relay.
+//!
+//! Every number without a comment is nwaku's. What the stock router cannot do for Waku: it never sends IDONTWANT under this protocol
+//! id, and it bounds its message cache by heartbeats, not by bytes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use levada_wire::hash::message_id;
+use libp2p::PeerId;
+use libp2p::gossipsub::{
+    AllowAllSubscriptionFilter, Behaviour, Config, ConfigBuilder, Event, IdentTopic, IdentityTransform,
+    MaxCountSubscriptionFilter, MessageAcceptance, MessageAuthenticity, MessageId, PeerScoreParams,
+    PeerScoreThresholds, PublishError as StockPublishError, TopicHash, TopicScoreParams, ValidationMode, Version,
+};
+
+use super::known_id::{self, KnownId};
+use super::{PROTOCOL, Relay, RelayEvent};
+use crate::config::NetConfig;
+use crate::error::{NetError, PublishError, SubscribeError};
+use crate::inbound::Verdict;
+
+/// Around the largest message an RPC has tags, lengths, the topic, and perhaps control messages of the same peer.
+const FRAME_OVERHEAD_BYTES: usize = 16 * 1_024;
+/// The router compares its limit with the length of its whole receive buffer, which may hold one frame and the first read (8 KiB)
+/// of the next. With a limit that only covers the frame, two large messages in a row kill the stream.
+const READ_AHEAD_BYTES: usize = 8_192;
+/// What waits to be sent to one peer is bounded by the router in messages only; this many bytes of the largest ones.
+const SEND_QUEUE_BYTES: usize = 16 * 1_024 * 1_024;
+/// A cluster has 1 024 shards, so an honest peer never has more topics.
+const TOPICS_PER_PEER_MAX: usize = 1_024;
+/// Below this score a peer's RPCs are ignored and it is disconnected.
+const GRAYLIST_THRESHOLD: f64 = -10_000.0;
+
+/// rust-libp2p's gossipsub with a bound on the topics of a peer.
+pub type StockRelay = Behaviour<IdentityTransform, MaxCountSubscriptionFilter<AllowAllSubscriptionFilter>>;
+
+/// The stock router for a Waku network.
+///
+/// # Errors
+///
+/// [`NetError::Relay`] if the router refuses the parameters.
+pub fn stock(config: &NetConfig) -> Result<StockRelay, NetError> {
+    let filter = MaxCountSubscriptionFilter {
+        filter: AllowAllSubscriptionFilter {},
+        max_subscribed_topics: TOPICS_PER_PEER_MAX,
+        max_subscriptions_per_request: TOPICS_PER_PEER_MAX,
+    };
+    let refused = |reason: String| NetError::Relay { reason };
+    let router = router_config(config.message_bytes_max)?;
+    let mut relay = Behaviour::new_with_subscription_filter(MessageAuthenticity::Anonymous, router, filter)
+        .map_err(|reason| refused(reason.to_owned()))?;
+    relay.with_peer_score(score_params(config), score_thresholds()).map_err(refused)?;
+    Ok(relay)
+}
+
+fn router_config(message_bytes_max: usize) -> Result<Config, NetError> {
+    ConfigBuilder::default()
+        // A custom id can be tagged 1.0 or 1.1 only.
+        .protocol_id(PROTOCOL, Version::V1_1)
+        .validation_mode(ValidationMode::Anonymous)
+        .validate_messages()
+        .message_id_fn(|message| MessageId::from(known_id::take().unwrap_or_else(|| message_id(&message.data))))
+        .max_transmit_size(message_bytes_max + FRAME_OVERHEAD_BYTES + READ_AHEAD_BYTES)
+        .connection_handler_queue_len((SEND_QUEUE_BYTES / message_bytes_max).max(1))
+        .duplicate_cache_time(Duration::from_secs(120))
+        .history_length(6)
+        .history_gossip(3)
+        .heartbeat_interval(Duration::from_secs(1))
+        // js-waku's.
+        .heartbeat_initial_delay(Duration::from_millis(100))
+        .mesh_n(6)
+        .mesh_n_low(4)
+        .mesh_n_high(8)
+        .mesh_outbound_min(3)
+        .gossip_lazy(6)
+        .gossip_factor(0.25)
+        .fanout_ttl(Duration::from_secs(60))
+        .prune_backoff(Duration::from_secs(60))
+        .unsubscribe_backoff(Duration::from_secs(5))
+        .flood_publish(true)
+        .max_ihave_messages_heartbeat(10)
+        .max_control_messages_sent(5_000)
+        .build()
+        .map_err(|error| NetError::Relay { reason: error.to_string() })
+}
+
+fn score_thresholds() -> PeerScoreThresholds {
+    PeerScoreThresholds {
+        gossip_threshold: -100.0,
+        publish_threshold: -1_000.0,
+        graylist_threshold: GRAYLIST_THRESHOLD,
+        opportunistic_graft_threshold: 0.0,
+        ..PeerScoreThresholds::default()
+    }
+}
+
+fn score_params(config: &NetConfig) -> PeerScoreParams {
+    PeerScoreParams {
+        app_specific_weight: 0.0,
+        ip_colocation_factor_weight: -50.0,
+        ip_colocation_factor_threshold: 5.0,
+        ip_colocation_factor_whitelist: config.colocation_whitelist.iter().copied().collect(),
+        behaviour_penalty_weight: -10.0,
+        behaviour_penalty_decay: 0.986,
+        decay_interval: Duration::from_secs(12),
+        decay_to_zero: 0.01,
+        retain_score: Duration::from_secs(600),
+        // nwaku has no such penalty, and a peer that is slow for a moment must not leave the mesh for it.
+        slow_peer_weight: 0.0,
+        ..PeerScoreParams::default()
+    }
+}
+
+fn topic_params() -> TopicScoreParams {
+    TopicScoreParams {
+        topic_weight: 1.0,
+        time_in_mesh_weight: 0.01,
+        time_in_mesh_quantum: Duration::from_secs(1),
+        time_in_mesh_cap: 10.0,
+        first_message_deliveries_weight: 1.0,
+        first_message_deliveries_decay: 0.5,
+        first_message_deliveries_cap: 10.0,
+        mesh_message_deliveries_weight: 0.0,
+        mesh_failure_penalty_weight: 0.0,
+        invalid_message_deliveries_weight: -100.0,
+        invalid_message_deliveries_decay: 0.5,
+        ..TopicScoreParams::default()
+    }
+}
+
+impl Relay for StockRelay {
+    fn subscribe(&mut self, topic: &str) -> Result<bool, SubscribeError> {
+        let refused = |reason: String| SubscribeError::Refused { topic: topic.to_owned(), reason };
+        let ident = IdentTopic::new(topic);
+        self.set_topic_params(ident.clone(), topic_params()).map_err(|reason| refused(reason.to_owned()))?;
+        Behaviour::subscribe(self, &ident).map_err(|error| refused(error.to_string()))
+    }
+
+    fn unsubscribe(&mut self, topic: &str) -> bool {
+        Behaviour::unsubscribe(self, &IdentTopic::new(topic))
+    }
+
+    fn publish(&mut self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError> {
+        let topic = TopicHash::from_raw(topic);
+        let known = KnownId::set(id);
+        let published = Behaviour::publish(self, topic.clone(), data);
+        drop(known);
+        match published {
+            Ok(_) => Ok(self.all_peers().filter(|(_, topics)| topics.contains(&&topic)).count()),
+            Err(StockPublishError::NoPeersSubscribedToTopic) => Err(PublishError::NoPeers),
+            Err(StockPublishError::Duplicate) => Err(PublishError::Duplicate),
+            Err(StockPublishError::AllQueuesFull(_)) => Err(PublishError::QueueFull),
+            // The size was checked before, and nothing is signed or transformed here.
+            Err(error) => {
+                tracing::error!(%error, "the router refused a message for an unexpected reason");
+                Err(PublishError::NoPeers)
+            }
+        }
+    }
+
+    fn report(&mut self, id: &[u8; 32], from: &PeerId, verdict: Verdict) -> bool {
+        let acceptance = match verdict {
+            Verdict::Accept => MessageAcceptance::Accept,
+            Verdict::Ignore => MessageAcceptance::Ignore,
+            Verdict::Reject => MessageAcceptance::Reject,
+        };
+        self.report_message_validation_result(&MessageId::new(id), from, acceptance)
+    }
+
+    fn is_graylisted(&self, peer: &PeerId) -> bool {
+        self.peer_score(peer).is_some_and(|score| score < GRAYLIST_THRESHOLD)
+    }
+
+    fn mesh_sizes(&self) -> Vec<(String, usize)> {
+        self.topics().map(|topic| (topic.to_string(), self.mesh_peers(topic).count())).collect()
+    }
+
+    fn translate(event: Event) -> RelayEvent {
+        match event {
+            Event::Message { propagation_source, message_id, message } => RelayEvent::Message {
+                from: propagation_source,
+                id: message_id.0.try_into().expect("the id function of this router gives 32 bytes"),
+                topic: message.topic.into_string(),
+                data: message.data,
+            },
+            Event::Subscribed { .. } | Event::Unsubscribed { .. } => RelayEvent::Subscriptions,
+            Event::GossipsubNotSupported { peer_id } => RelayEvent::Unsupported { peer: peer_id },
+            Event::SlowPeer { peer_id, failed_messages } => {
+                RelayEvent::Dropped { peer: peer_id, messages: failed_messages.priority + failed_messages.non_priority }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SEND_QUEUE_BYTES, router_config, score_params, stock};
+    use crate::{NetConfig, NodeKey};
+
+    #[test]
+    fn the_router_takes_the_parameters_at_both_ends_of_the_range() {
+        let mut config = NetConfig::new(NodeKey::generate());
+        for bytes in [1_024, 153_600, 16 * 1_024 * 1_024] {
+            config.message_bytes_max = bytes;
+            stock(&config).unwrap();
+            let router = router_config(bytes).unwrap();
+            assert!(router.max_transmit_size() >= bytes + 8_192);
+            assert!((1..=SEND_QUEUE_BYTES / bytes).contains(&router.connection_handler_queue_len()));
+        }
+    }
+
+    #[test]
+    fn loopback_peers_are_not_punished_for_being_many() {
+        let params = score_params(&NetConfig::new(NodeKey::generate()));
+        assert!(params.ip_colocation_factor_whitelist.contains(&"127.0.0.1".parse().unwrap()));
+        params.validate().unwrap();
+    }
+}

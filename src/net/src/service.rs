@@ -1,0 +1,232 @@
+//! The task that runs the network: one loop over the swarm, the commands, the verdicts, and the dials that are due.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use libp2p::Swarm;
+use libp2p::swarm::SwarmEvent;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use crate::behaviour::{Behaviour, BehaviourEvent};
+use crate::config::NetConfig;
+use crate::counters;
+use crate::dialler::Dialler;
+use crate::error::{PublishError, SubscribeError};
+use crate::handle::{Command, Report, Shared};
+use crate::inbound::{Inbound, InboundMessage, Offer, Verdict};
+use crate::peers::Peers;
+use crate::relay::Relay;
+
+/// Pause between two offers of a message that found no room.
+const OFFER_AGAIN_AFTER: Duration = Duration::from_millis(1);
+/// Verdicts applied before anything else gets its turn.
+const REPORTS_PER_TURN: usize = 256;
+/// At the end: for what is queued to leave, and for connections to close. The router does not tell when its queues are empty.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// Everything that the task owns.
+pub(crate) struct Service<R: Relay> {
+    pub(crate) config: NetConfig,
+    pub(crate) swarm: Swarm<Behaviour<R>>,
+    pub(crate) inbound: Arc<dyn Inbound>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) peers: Peers,
+    pub(crate) dialler: Dialler,
+    commands: mpsc::Receiver<Command>,
+    reports: mpsc::Receiver<Report>,
+    stop: watch::Receiver<bool>,
+    stalled: Option<Stalled>,
+}
+
+/// The message that the receiver had no room for. While there is one, the swarm is not polled.
+struct Stalled {
+    message: InboundMessage,
+    since: Instant,
+}
+
+impl<R: Relay> Service<R> {
+    pub(crate) fn new(
+        config: NetConfig,
+        swarm: Swarm<Behaviour<R>>,
+        inbound: Arc<dyn Inbound>,
+        shared: Arc<Shared>,
+        commands: mpsc::Receiver<Command>,
+        reports: mpsc::Receiver<Report>,
+    ) -> Self {
+        let dialler = Dialler::new(&config.static_peers, Instant::now());
+        let stop = shared.stop.subscribe();
+        Self {
+            config,
+            swarm,
+            inbound,
+            shared,
+            peers: Peers::default(),
+            dialler,
+            commands,
+            reports,
+            stop,
+            stalled: None,
+        }
+    }
+
+    /// Runs until it is told to stop or nobody has a handle any more.
+    pub(crate) async fn run(mut self) {
+        let mut again = interval(OFFER_AGAIN_AFTER);
+        again.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut reports = Vec::with_capacity(REPORTS_PER_TURN);
+        loop {
+            let stalled = self.stalled.is_some();
+            let dial_at = self.dialler.next_due();
+            tokio::select! {
+                _ = self.stop.changed() => break,
+                command = self.commands.recv() => match command {
+                    Some(command) => self.on_command(command),
+                    None => break,
+                },
+                _ = self.reports.recv_many(&mut reports, REPORTS_PER_TURN) => {
+                    reports.drain(..).for_each(|report| self.on_report(&report));
+                }
+                _ = again.tick(), if stalled => self.offer_again(),
+                () = sleep_until(dial_at.unwrap_or_else(Instant::now).into()), if dial_at.is_some() => self.dial(),
+                event = self.swarm.select_next_some(), if !stalled => self.on_event(event),
+            }
+        }
+        self.finish().await;
+    }
+
+    fn dial(&mut self) {
+        for opts in self.dialler.due(Instant::now()) {
+            let connection = opts.connection_id();
+            if let Err(error) = self.swarm.dial(opts) {
+                counters::DIALS_FAILED.add(1);
+                self.dialler.on_failed(connection, &error, Instant::now());
+            }
+        }
+    }
+
+    /// Hands a message to the receiver, or stops reading.
+    pub(crate) fn offer(&mut self, message: InboundMessage) {
+        match self.inbound.offer(&message) {
+            Offer::Taken => {}
+            Offer::Full => {
+                counters::INBOUND_STALLS.add(1);
+                self.stalled = Some(Stalled { message, since: Instant::now() });
+            }
+            Offer::Dropped => self.drop_message(&message),
+        }
+    }
+
+    fn offer_again(&mut self) {
+        let Some(stalled) = self.stalled.take() else { return };
+        let answer = self.inbound.offer(&stalled.message);
+        if answer == Offer::Full {
+            self.stalled = Some(stalled);
+            return;
+        }
+        counters::INBOUND_STALLED_NS.add(u64::try_from(stalled.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        if answer == Offer::Dropped {
+            self.drop_message(&stalled.message);
+        }
+    }
+
+    fn drop_message(&mut self, message: &InboundMessage) {
+        counters::MESSAGES_DROPPED.add(1);
+        self.on_report(&Report { id: message.id, peer: message.peer, verdict: Verdict::Ignore });
+    }
+
+    pub(crate) fn on_report(&mut self, report: &Report) {
+        let counter = match report.verdict {
+            Verdict::Accept => &counters::VERDICTS_ACCEPT,
+            Verdict::Ignore => &counters::VERDICTS_IGNORE,
+            Verdict::Reject => &counters::VERDICTS_REJECT,
+        };
+        counter.add(1);
+        let Some(relay) = self.swarm.behaviour_mut().relay.as_mut() else { return };
+        let Some(peer) = self.peers.peer_id(report.peer) else {
+            counters::VERDICTS_LATE.add(1);
+            return;
+        };
+        if !relay.report(&report.id, &peer, report.verdict) {
+            counters::VERDICTS_LATE.add(1);
+        }
+        if report.verdict == Verdict::Reject
+            && relay.is_graylisted(&peer)
+            && self.swarm.disconnect_peer_id(peer).is_ok()
+        {
+            counters::SCORE_DISCONNECTS.add(1);
+            tracing::info!(%peer, "disconnected: its relay score is below the graylist threshold");
+        }
+    }
+
+    fn on_command(&mut self, command: Command) {
+        let relay = self.swarm.behaviour_mut().relay.as_mut();
+        // A caller that no longer waits for its answer is no error.
+        match command {
+            Command::Publish { topic, data, id, reply } => {
+                let bytes = data.len();
+                let sent = relay.map_or(Err(PublishError::RelayOff), |relay| relay.publish(&topic, data, id));
+                count_publish(bytes, sent);
+                let _ = reply.send(sent);
+            }
+            Command::Subscribe { topic, reply } => {
+                let _ = reply.send(relay.map_or(Err(SubscribeError::RelayOff), |relay| relay.subscribe(&topic)));
+            }
+            Command::Unsubscribe { topic, reply } => {
+                let _ = reply.send(relay.map_or(Err(SubscribeError::RelayOff), |relay| Ok(relay.unsubscribe(&topic))));
+            }
+            Command::Peers { reply } => {
+                let _ = reply.send(self.peers.snapshot());
+            }
+            Command::MeshSizes { reply } => {
+                let _ = reply.send(relay.map(|relay| relay.mesh_sizes()).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Applies the verdicts that have come, lets queued messages leave, and closes the connections.
+    async fn finish(mut self) {
+        self.reports.close();
+        while let Ok(report) = self.reports.try_recv() {
+            self.on_report(&report);
+        }
+        self.commands.close();
+        self.linger().await;
+        let peers: Vec<_> = self.swarm.connected_peers().copied().collect();
+        for peer in peers {
+            // It may have closed by itself meanwhile.
+            let _ = self.swarm.disconnect_peer_id(peer);
+        }
+        self.linger().await;
+        self.shared.connected.store(0, Relaxed);
+        self.shared.changed();
+        tracing::debug!("the network has stopped");
+    }
+
+    /// Polls the swarm without taking messages, until nobody is connected or the time is over.
+    async fn linger(&mut self) {
+        let until = tokio::time::Instant::now() + LINGER;
+        while self.swarm.network_info().num_peers() > 0 {
+            match tokio::time::timeout_at(until, self.swarm.select_next_some()).await {
+                Ok(SwarmEvent::Behaviour(BehaviourEvent::Relay(_))) => {}
+                Ok(event) => self.on_event(event),
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+fn count_publish(bytes: usize, sent: Result<usize, PublishError>) {
+    match sent {
+        Ok(peers) => {
+            counters::PUBLISHED.add(1);
+            counters::PUBLISHED_BYTES.add((bytes * peers) as u64);
+        }
+        Err(PublishError::NoPeers) => counters::PUBLISH_NO_PEERS.add(1),
+        Err(PublishError::Duplicate) => counters::PUBLISH_DUPLICATE.add(1),
+        Err(PublishError::QueueFull) => counters::PUBLISH_QUEUE_FULL.add(1),
+        Err(PublishError::TooLarge { .. } | PublishError::RelayOff | PublishError::Stopped) => {}
+    }
+}

@@ -1,0 +1,156 @@
+//! A peer that is no node of ours: a bare swarm with the stock router, and metadata under the test's control.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
+use levada_net::relay::{StockRelay, stock};
+use levada_net::{METADATA_PROTOCOL, Multiaddr, NetConfig, NodeKey};
+use libp2p::core::Transport;
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::Boxed;
+use libp2p::core::upgrade::Version;
+use libp2p::identity::Keypair;
+use libp2p::request_response::{Behaviour, Codec, Config, ProtocolSupport};
+use libp2p::swarm::behaviour::toggle::Toggle;
+use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
+use libp2p::{PeerId, StreamProtocol, Swarm, noise, tcp, yamux};
+use tokio::sync::Semaphore;
+
+use super::within;
+
+/// What is written on a metadata stream, and when: at once, or when the gate is closed for good.
+#[derive(Debug)]
+pub struct Ask {
+    pub bytes: Vec<u8>,
+    pub after: Option<Arc<Semaphore>>,
+}
+
+/// Reads until the other side has closed its side, as js-waku does.
+#[derive(Clone)]
+pub struct ToTheEnd;
+
+impl Codec for ToTheEnd {
+    type Protocol = StreamProtocol;
+    type Request = Ask;
+    type Response = Vec<u8>;
+
+    async fn read_request<T: AsyncRead + Unpin + Send>(&mut self, _: &StreamProtocol, io: &mut T) -> io::Result<Ask> {
+        let mut bytes = Vec::new();
+        io.read_to_end(&mut bytes).await?;
+        Ok(Ask { bytes, after: None })
+    }
+
+    async fn read_response<T: AsyncRead + Unpin + Send>(
+        &mut self,
+        _: &StreamProtocol,
+        io: &mut T,
+    ) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        io.read_to_end(&mut bytes).await?;
+        Ok(bytes)
+    }
+
+    async fn write_request<T: AsyncWrite + Unpin + Send>(
+        &mut self,
+        _: &StreamProtocol,
+        io: &mut T,
+        ask: Ask,
+    ) -> io::Result<()> {
+        if let Some(after) = ask.after {
+            // No permit is ever given: this returns when the semaphore is closed.
+            drop(after.acquire().await);
+        }
+        io.write_all(&ask.bytes).await
+    }
+
+    async fn write_response<T: AsyncWrite + Unpin + Send>(
+        &mut self,
+        _: &StreamProtocol,
+        io: &mut T,
+        bytes: Vec<u8>,
+    ) -> io::Result<()> {
+        io.write_all(&bytes).await
+    }
+}
+
+#[derive(NetworkBehaviour)]
+pub struct Protocols {
+    pub relay: StockRelay,
+    pub metadata: Toggle<Behaviour<ToTheEnd>>,
+}
+
+pub type RawPeer = Swarm<Protocols>;
+pub type RawEvent = SwarmEvent<ProtocolsEvent>;
+
+/// Which multiplexer the peer offers.
+pub enum Muxer {
+    Yamux,
+    Mplex,
+}
+
+pub fn peer(muxer: &Muxer, metadata: bool, message_bytes_max: usize) -> RawPeer {
+    let key = Keypair::generate_ed25519();
+    let router = NetConfig { message_bytes_max, ..NetConfig::new(NodeKey::generate()) };
+    let streams = Config::default().with_request_timeout(std::time::Duration::from_secs(90));
+    let metadata = metadata.then(|| {
+        Behaviour::with_codec(ToTheEnd, [(StreamProtocol::new(METADATA_PROTOCOL), ProtocolSupport::Full)], streams)
+    });
+    let protocols = Protocols { relay: stock(&router).unwrap(), metadata: metadata.into() };
+    let id = key.public().to_peer_id();
+    let idle = std::time::Duration::from_secs(600);
+    let config = libp2p::swarm::Config::with_tokio_executor().with_idle_connection_timeout(idle);
+    Swarm::new(transport(&key, muxer), protocols, id, config)
+}
+
+fn transport(key: &Keypair, muxer: &Muxer) -> Boxed<(PeerId, StreamMuxerBox)> {
+    let secure =
+        tcp::tokio::Transport::default().upgrade(Version::V1Lazy).authenticate(noise::Config::new(key).unwrap());
+    match muxer {
+        Muxer::Yamux => secure
+            .multiplex(yamux::Config::default())
+            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
+            .boxed(),
+        Muxer::Mplex => secure
+            .multiplex(libp2p_mplex::Config::default())
+            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
+            .boxed(),
+    }
+}
+
+/// Dials and runs the swarm until the connection stands.
+pub async fn connect(swarm: &mut RawPeer, address: &Multiaddr) -> PeerId {
+    swarm.dial(address.clone()).unwrap();
+    event(swarm, |event| match event {
+        SwarmEvent::ConnectionEstablished { peer_id, .. } => Some(peer_id),
+        SwarmEvent::OutgoingConnectionError { error, .. } => panic!("{error}"),
+        _ => None,
+    })
+    .await
+}
+
+/// Runs the swarm until an event is the one that is waited for.
+pub async fn event<T>(swarm: &mut RawPeer, mut wanted: impl FnMut(RawEvent) -> Option<T>) -> T {
+    within(async {
+        loop {
+            if let Some(found) = wanted(swarm.select_next_some().await) {
+                return found;
+            }
+        }
+    })
+    .await
+}
+
+/// Runs the swarm while `work` is done.
+pub async fn beside<T>(swarm: &mut RawPeer, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    within(async {
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                _ = swarm.select_next_some() => {}
+            }
+        }
+    })
+    .await
+}

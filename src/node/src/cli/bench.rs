@@ -1,0 +1,190 @@
+//! The options of `levada bench micro`, declared in a table like the node's own and read by the same code.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::CliError;
+use crate::config::{ConfigErrors, Group, Key, Kind, Settings, Table, Value, choice, flags};
+
+choice! {
+    /// How the results are printed.
+    BenchFormat {
+        /// Columns for a reader.
+        Table = "table",
+        /// One line per configuration, after a line of column names.
+        Csv = "csv",
+        /// One array of objects with the column names as keys.
+        Json = "json",
+    }
+}
+
+/// Where the measured messages are archived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BenchArchive {
+    /// Nowhere: the archive step is left out.
+    None,
+    /// In memory, by Levada's own archive.
+    Memory,
+    /// In the database of this URL.
+    Url(String),
+}
+
+/// What a micro benchmark runs and how it reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BenchOptions {
+    /// Messages in one round, 1 to [`BenchOptions::MESSAGES_MAX`].
+    pub messages: usize,
+    /// Messages before the clock starts, 0 to [`BenchOptions::MESSAGES_MAX`].
+    pub warmup: usize,
+    /// The seed of the message generator.
+    pub seed: u64,
+    /// The most messages in flight, at least 1.
+    pub window: usize,
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// One configuration is run for each, in this order; at least one.
+    pub archives: Vec<BenchArchive>,
+    /// Runs of each configuration, of which the medians are reported; at least 1.
+    pub runs: usize,
+    /// How long each run measures at least: rounds are repeated until this has passed.
+    pub min_duration: Duration,
+    /// The file for a series of heap sizes over time.
+    pub heap_series: Option<PathBuf>,
+    /// The shape of the results on standard output.
+    pub format: BenchFormat,
+    /// The folder in which the results are written too.
+    pub out: Option<PathBuf>,
+}
+
+impl BenchOptions {
+    /// The most messages in a round: at the reference sizes they take 6.5 GB, all in memory before the clock starts.
+    pub const MESSAGES_MAX: usize = 100_000;
+
+    /// Reads the arguments after `levada bench micro`.
+    ///
+    /// # Errors
+    /// [`CliError::Options`] with every fault at once.
+    pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Self, CliError> {
+        let mut errors = Vec::new();
+        let given = flags::read(&BENCH, args, &mut errors);
+        let settings = Settings::resolve(&BENCH, &[given], &mut errors);
+        if errors.is_empty() {
+            Ok(Self::from_settings(&settings))
+        } else {
+            Err(CliError::Options(ConfigErrors(errors)))
+        }
+    }
+
+    fn from_settings(settings: &Settings) -> Self {
+        let Value::Duration(min_duration) = settings.value("min-seconds") else { unreachable!("declared seconds") };
+        let path = |name| settings.texts(name).into_iter().next().map(PathBuf::from);
+        Self {
+            messages: settings.number("messages"),
+            warmup: settings.number("warmup"),
+            seed: settings.number("seed"),
+            window: settings.number("window"),
+            workers: settings.number("workers"),
+            archives: settings.texts("archive").into_iter().map(BenchArchive::from).collect(),
+            runs: settings.number("runs"),
+            min_duration: *min_duration,
+            heap_series: path("heap-series"),
+            format: BenchFormat::named(settings.text("format")).expect("the table allows only these words"),
+            out: path("out"),
+        }
+    }
+}
+
+impl Default for BenchOptions {
+    fn default() -> Self {
+        Self::read([]).expect("the table's defaults are valid, which a test shows")
+    }
+}
+
+impl From<String> for BenchArchive {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "none" => Self::None,
+            "memory" => Self::Memory,
+            _ => Self::Url(text),
+        }
+    }
+}
+
+impl std::fmt::Display for BenchArchive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Memory => "memory",
+            Self::Url(url) => url,
+        })
+    }
+}
+
+/// Every option of `levada bench micro`.
+pub(super) static BENCH: Table = Table(&[OPTIONS]);
+
+const MESSAGES_MAX: u64 = BenchOptions::MESSAGES_MAX as u64;
+
+const OPTIONS: &[Key] = &[
+    Key::new(
+        "messages",
+        Kind::Number { min: 1, max: MESSAGES_MAX },
+        "1000",
+        Group::Workload,
+        "How many messages one round has.",
+    ),
+    Key::new(
+        "warmup",
+        Kind::Number { min: 0, max: MESSAGES_MAX },
+        "100",
+        Group::Workload,
+        "How many messages are processed before the clock starts.",
+    ),
+    Key::new(
+        "seed",
+        Kind::Number { min: 0, max: u64::MAX },
+        "42",
+        Group::Workload,
+        "The seed of the message generator; one seed gives the same messages in the same order on every machine.",
+    ),
+    Key::new(
+        "window",
+        Kind::Number { min: 1, max: 65_536 },
+        "32",
+        Group::Workload,
+        "The most messages in flight at one time.",
+    ),
+    Key::new("workers", Kind::Number { min: 1, max: 256 }, "1", Group::Workload, "How many pinned worker threads run."),
+    Key::new(
+        "archive",
+        Kind::Archive,
+        "none,memory,sqlite://:memory:",
+        Group::Workload,
+        "Where messages are archived: none, memory or a database URL. May be repeated: each one is a configuration of its own.",
+    )
+    .repeatable(),
+    Key::new(
+        "runs",
+        Kind::Number { min: 1, max: 1_000 },
+        "5",
+        Group::Workload,
+        "How often each configuration is run; medians and spread are reported.",
+    ),
+    Key::new(
+        "min-seconds",
+        Kind::Seconds { max: 3_600 },
+        "2",
+        Group::Workload,
+        "How many seconds each run measures at least, by repeating rounds.",
+    ),
+    Key::new(
+        "format",
+        Kind::Choice(BenchFormat::NAMES),
+        "table",
+        Group::Report,
+        "The shape of the results on standard output: table, csv or json. Progress goes to standard error.",
+    ),
+    Key::optional("out", Kind::Path, Group::Report, "A folder in which the results are written too."),
+    Key::optional("heap-series", Kind::Path, Group::Report, "A file for a series of heap sizes over time."),
+];

@@ -1,0 +1,47 @@
+//! What can be wrong with a command line before any configuration is read.
+
+use crate::config::{ConfigErrors, EXIT_USAGE};
+
+/// A command line that asks for nothing the binary can do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CliError {
+    /// A subcommand that does not exist.
+    #[error("unknown command {name}{}", advice(parent, *suggestion))]
+    UnknownCommand {
+        /// The command under which it was looked for.
+        parent: &'static str,
+        /// What was typed, quoted and cut.
+        name: String,
+        /// The nearest command.
+        suggestion: Option<&'static str>,
+    },
+    /// `levada bench` without the name of a benchmark.
+    #[error("levada bench needs the name of a benchmark; the one there is: levada bench micro")]
+    MissingBench,
+    /// Something after a command that takes nothing more.
+    #[error("unexpected argument {argument} after levada {after}; leave it out")]
+    UnexpectedArgument {
+        /// The command.
+        after: &'static str,
+        /// What was typed, quoted and cut.
+        argument: String,
+    },
+    /// Wrong options of a benchmark, all of them.
+    #[error("{0}")]
+    Options(ConfigErrors),
+}
+
+impl CliError {
+    /// [`EXIT_USAGE`]: whatever is wrong here is the command line's.
+    pub const fn exit_code(&self) -> u8 {
+        EXIT_USAGE
+    }
+}
+
+fn advice(parent: &str, suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(name) => format!("; did you mean {parent} {name}?"),
+        None => format!("; {parent} --help lists all"),
+    }
+}

@@ -1,0 +1,131 @@
+//! Help texts, rendered by `clap` from the tables of keys. No line is longer than [`COLUMNS_MAX`].
+
+use clap::{Arg, ArgAction, Command};
+
+use super::bench::BENCH;
+use crate::config::{Group, Key, Kind, NODE, Table, wrap};
+
+/// `levada --help`.
+pub(super) fn overview() -> String {
+    let command = Command::new("levada")
+        .about("Levada, a Waku service node: it relays, archives and answers.")
+        .override_usage(
+            "levada [FLAGS]                 run the node (the same as levada run)\n       \
+             levada run [FLAGS]             run the node\n       \
+             levada bench micro [OPTIONS]   measure the message path in process\n       \
+             levada help [COMMAND]          explain a command\n       \
+             levada version                 print the version",
+        )
+        .disable_help_flag(true)
+        .after_help(
+            "Without flags the node starts with defaults that need no set-up:\n  \
+             levada\n  \
+             levada --cluster-id=16 --shard=32 --nat=extip:192.0.2.7\n  \
+             levada --config-file=node.toml\n\n\
+             levada run --help lists every flag. Each can also be an environment variable, LEVADA_TCP_PORT\n\
+             for --tcp-port, or a key of the configuration file.\n\
+             levada run --print-default-config prints a documented configuration file to start from.",
+        );
+    rendered(command)
+}
+
+/// `levada run --help`.
+pub(super) fn run() -> String {
+    let command = Command::new("levada run")
+        .about("Runs the node until Ctrl-C or SIGTERM, then drains it; a second signal stops it at once.")
+        .override_usage("levada run [FLAGS]")
+        .args(arguments(&NODE))
+        .arg(
+            action(
+                "print-config",
+                "Prints the resolved configuration as TOML, with the source of each value, and exits.",
+            )
+            .help_heading(Group::Configuration.heading()),
+        )
+        .arg(
+            action("print-default-config", "Prints a configuration file with every key explained, and exits.")
+                .help_heading(Group::Configuration.heading()),
+        )
+        .disable_help_flag(true)
+        .after_help(run_notes());
+    rendered(command)
+}
+
+/// `levada bench --help` and `levada bench micro --help`.
+pub(super) fn bench() -> String {
+    let command = Command::new("levada bench micro")
+        .about("Measures the message path in process, on the reference workload, beside a bare SHA-256 loop.")
+        .override_usage("levada bench micro [OPTIONS]")
+        .args(arguments(&BENCH))
+        .disable_help_flag(true)
+        .after_help(
+            "Example:\n  levada bench micro --archive=none --runs=3 --format=json > result.json\n\n\
+             One seed gives identical counters and bytes in every run; only times differ.",
+        );
+    rendered(command)
+}
+
+fn rendered(mut command: Command) -> String {
+    command.render_help().to_string()
+}
+
+/// One argument per key that has an effect, under its heading, in the order of the headings.
+fn arguments(table: &Table) -> Vec<Arg> {
+    let in_group = |group: &'static Group| table.keys().filter(move |key| key.is_effective() && key.group == *group);
+    Group::ALL.iter().flat_map(in_group).map(argument).collect()
+}
+
+fn argument(key: &'static Key) -> Arg {
+    let arg = Arg::new(key.name)
+        .long(key.name)
+        .value_name(key.kind.placeholder())
+        .help(explained(key))
+        .help_heading(key.group.heading());
+    match key.kind {
+        Kind::Bool => arg.num_args(0..=1).require_equals(true),
+        _ => arg,
+    }
+}
+
+fn action(name: &'static str, help: &str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(column(help))
+}
+
+/// The key's help, then its default, which is not broken over two lines.
+fn explained(key: &Key) -> String {
+    let mut lines = wrap(key.help, HELP_COLUMNS);
+    if let Some(text) = key.default {
+        let default = format!("[default: {text}]");
+        match lines.last_mut().filter(|last| last.len() + 1 + default.len() <= HELP_COLUMNS) {
+            Some(last) => *last = format!("{last} {default}"),
+            None => lines.push(default),
+        }
+    }
+    lines.join("\n")
+}
+
+/// `clap` breaks no lines itself as it is built here.
+fn column(help: &str) -> String {
+    wrap(help, HELP_COLUMNS).join("\n")
+}
+
+fn run_notes() -> String {
+    let accepted: Vec<String> =
+        NODE.keys().filter(|key| !key.is_effective()).map(|key| format!("--{}", key.name)).collect();
+    let accepted: Vec<String> =
+        wrap(&accepted.join(", "), COLUMNS_MAX - 2).iter().map(|line| format!("  {line}")).collect();
+    format!(
+        "Values are written --name=value or --name value; a bool may stand alone (--relay) or have a value\n\
+         (--relay=false). A flag overrides the environment (LEVADA_TCP_PORT, else WAKUNODE2_TCP_PORT), which\n\
+         overrides the configuration file (tcp-port = 60000), which overrides the default. Lists are\n\
+         repeated flags, comma separated in the environment, and [\"a\", \"b\"] in the file.\n\n\
+         Accepted for nwaku's sake, with a warning, but without effect in this version:\n{}",
+        accepted.join("\n")
+    )
+}
+
+/// No line of help is longer.
+pub(super) const COLUMNS_MAX: usize = 100;
+
+/// What `clap` leaves for the sentences beside the longest flag of a table.
+const HELP_COLUMNS: usize = 58;

@@ -1,0 +1,144 @@
+//! The command line of the `levada` binary: which command it asks for, and with what. Nothing is printed or started here.
+
+mod bench;
+mod error;
+mod help;
+pub mod logging;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::fmt;
+
+pub use bench::{BenchArchive, BenchFormat, BenchOptions};
+pub use error::CliError;
+
+use crate::config::{nearest, quoted};
+
+/// What the operator asks for. Its `Debug` form leaves out the arguments, which may hold a secret.
+#[derive(Clone, PartialEq)]
+pub enum Command {
+    /// Run the node with these flags, which [`crate::config::Config::load`] reads.
+    Run(Vec<OsString>),
+    /// Print the configuration that these flags lead to, and exit.
+    PrintConfig(Vec<OsString>),
+    /// Print the documented default configuration, and exit.
+    PrintDefaultConfig,
+    /// Run the reference workload in process.
+    BenchMicro(BenchOptions),
+    /// Print this text on standard output, and exit with success.
+    Help(String),
+    /// Print [`VERSION`] on standard output, and exit with success.
+    Version,
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run(args) => write!(f, "Run({} arguments)", args.len()),
+            Self::PrintConfig(args) => write!(f, "PrintConfig({} arguments)", args.len()),
+            Self::PrintDefaultConfig => f.write_str("PrintDefaultConfig"),
+            Self::BenchMicro(options) => f.debug_tuple("BenchMicro").field(options).finish(),
+            Self::Help(text) => f.debug_tuple("Help").field(text).finish(),
+            Self::Version => f.write_str("Version"),
+        }
+    }
+}
+
+/// The line that `levada --version` prints.
+pub const VERSION: &str = concat!("levada ", env!("CARGO_PKG_VERSION"));
+
+/// Reads the arguments after the program's name. No argument, or flags alone, mean `run`.
+///
+/// # Errors
+/// [`CliError`] for an unknown subcommand, and for every fault in the options of `bench` at once. The flags of `run` are
+/// not checked here.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, CliError> {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let is_subcommand = args.first().is_some_and(|first| !first.as_encoded_bytes().starts_with(b"-"));
+    if !is_subcommand {
+        return Ok(top_level(args));
+    }
+    let name = args.remove(0);
+    match name.to_str() {
+        Some("run") => Ok(run(args)),
+        Some("bench") => bench(args),
+        Some("help") => help_on(&args),
+        Some("version") if args.is_empty() => Ok(Command::Version),
+        Some("version") => Err(CliError::UnexpectedArgument { after: "version", argument: shown(&args[0]) }),
+        _ => Err(unknown_command("levada", &name, TOP_LEVEL)),
+    }
+}
+
+/// A call without a subcommand: help is the overview, everything else means `run`.
+fn top_level(args: Vec<OsString>) -> Command {
+    match args.first().and_then(|first| first.to_str()) {
+        Some("--help" | "-h") => Command::Help(help::overview()),
+        Some("--version" | "-V") => Command::Version,
+        _ => run(args),
+    }
+}
+
+fn run(mut args: Vec<OsString>) -> Command {
+    // A value never begins with two dashes unless an equals sign joins it to its flag, so these are never values.
+    let asks_for = |args: &[OsString], words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg == word));
+    if asks_for(&args, &["--help", "-h"]) {
+        return Command::Help(help::run());
+    }
+    if asks_for(&args, &["--version", "-V"]) {
+        return Command::Version;
+    }
+    if asks_for(&args, &["--print-default-config"]) {
+        return Command::PrintDefaultConfig;
+    }
+    if asks_for(&args, &["--print-config"]) {
+        args.retain(|arg| arg != "--print-config");
+        return Command::PrintConfig(args);
+    }
+    Command::Run(args)
+}
+
+fn bench(mut args: Vec<OsString>) -> Result<Command, CliError> {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        return Ok(Command::Help(help::bench()));
+    }
+    if args.is_empty() {
+        return Err(CliError::MissingBench);
+    }
+    let name = args.remove(0);
+    if name == "micro" {
+        return BenchOptions::read(args).map(Command::BenchMicro);
+    }
+    Err(unknown_command("levada bench", &name, &["micro"]))
+}
+
+fn help_on(args: &[OsString]) -> Result<Command, CliError> {
+    let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(|word| word.as_ref()).collect();
+    match words.as_slice() {
+        [] | ["help" | "version"] => Ok(Command::Help(help::overview())),
+        ["run"] => Ok(Command::Help(help::run())),
+        ["bench"] | ["bench", "micro"] => Ok(Command::Help(help::bench())),
+        ["run" | "help" | "version", ..] => {
+            Err(CliError::UnexpectedArgument { after: "help", argument: shown(&args[1]) })
+        }
+        ["bench", ..] => Err(unknown_command("levada bench", &args[1], &["micro"])),
+        _ => Err(unknown_command("levada", &args[0], TOP_LEVEL)),
+    }
+}
+
+fn unknown_command(parent: &'static str, name: &OsString, known: &[&'static str]) -> CliError {
+    let text = name.to_string_lossy();
+    let suggestion =
+        nearest(&text, known.iter().copied()).and_then(|near| known.iter().find(|name| **name == near).copied());
+    CliError::UnknownCommand { parent, name: shown(name), suggestion }
+}
+
+fn shown(arg: &OsString) -> String {
+    quoted(&arg.to_string_lossy(), SHOWN_CHARS_MAX)
+}
+
+const TOP_LEVEL: &[&str] = &["run", "bench", "help", "version"];
+
+/// A stray argument may be a misplaced secret, so less of it is shown than would give a key away.
+const SHOWN_CHARS_MAX: usize = 24;

@@ -1,0 +1,219 @@
+//! The node's configuration: one table of keys, from which flags, environment twins, TOML keys, help and checks all come.
+//!
+//! [`Config::load`] reads three sources by the table ([`NODE`]), in the order of precedence flag, environment, file, default;
+//! checks every value; and either hands over a typed [`Config`] with the warnings the operator should see, or every fault at
+//! once. It never prints and never starts anything.
+
+mod accepted;
+mod choice;
+mod environment;
+mod error;
+mod file;
+pub(crate) mod flags;
+mod key;
+mod kind;
+mod nat;
+mod node_key;
+mod render;
+mod rules;
+mod settings;
+mod size;
+mod source;
+mod suggest;
+mod table;
+#[cfg(test)]
+mod tests;
+mod wrap;
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) use choice::choice;
+pub use choice::{LogFormat, LogLevel, WaitPreset};
+pub use error::{ConfigError, ConfigErrors, EXIT_CONFIG, EXIT_USAGE};
+pub(crate) use key::quoted;
+pub use key::{Effect, Group, Key, Table};
+pub use kind::{Kind, Value};
+pub use nat::Nat;
+pub use node_key::NodeKey;
+pub use render::render_default;
+pub use settings::{Setting, Settings};
+pub use size::{format_bytes, parse_bytes};
+pub use source::Source;
+pub(crate) use suggest::nearest;
+pub use table::NODE;
+pub(crate) use wrap::wrap;
+
+/// Everything the node is told before it starts. Ports are those to listen on, `ports-shift` already added.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The cluster the node is part of.
+    pub cluster_id: u16,
+    /// The shards to subscribe to at start, sorted, each once (51/WAKU2-RELAY-SHARDING).
+    pub shards: Vec<u16>,
+    /// The number of shards for autosharding; 0 for static sharding.
+    pub num_shards_in_network: u16,
+    /// The largest encoded message, in bytes (`max-msg-size`).
+    pub max_msg_bytes: usize,
+    /// The private key; `None` to make one at start.
+    pub node_key: Option<NodeKey>,
+    /// The address on which peers are awaited.
+    pub listen_address: IpAddr,
+    /// The TCP port; 0 takes any free one.
+    pub tcp_port: u16,
+    /// How the node learns its public address.
+    pub nat: Nat,
+    /// What the node calls itself in identify.
+    pub agent_string: String,
+    /// Whether peers may connect by WebSocket.
+    pub websocket_support: bool,
+    /// The WebSocket port; 0 takes any free one.
+    pub websocket_port: u16,
+    /// The multiaddresses of peers to stay connected to, of which only the first `/` is checked.
+    pub static_nodes: Vec<String>,
+    /// The most connections to peers.
+    pub max_connections: u32,
+    /// Whether the node relays.
+    pub relay: bool,
+    /// Whether the node archives and answers queries.
+    pub store: bool,
+    /// The URL of the archive.
+    pub store_message_db_url: String,
+    /// Whether the REST interface is served.
+    pub rest: bool,
+    /// Its address.
+    pub rest_address: IpAddr,
+    /// Its port; 0 takes any free one.
+    pub rest_port: u16,
+    /// How many relayed messages are kept for REST clients.
+    pub rest_relay_cache_capacity: usize,
+    /// Whether metrics are served.
+    pub metrics_server: bool,
+    /// Their address.
+    pub metrics_server_address: IpAddr,
+    /// Their port; 0 takes any free one.
+    pub metrics_server_port: u16,
+    /// How much is logged.
+    pub log_level: LogLevel,
+    /// The shape of a log line.
+    pub log_format: LogFormat,
+    /// How many workers run the message path; `None` for as many as the machine grants.
+    pub workers: Option<usize>,
+    /// The memory for messages in flight, in bytes.
+    pub arena_bytes: usize,
+    /// How a worker without work waits.
+    pub wait: WaitPreset,
+    /// How long a drain may take.
+    pub drain_timeout: Duration,
+}
+
+/// A configuration that can run.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The typed values.
+    pub config: Config,
+    /// What the operator should see before the node starts, one sentence each; grave ones begin with `SECURITY: `.
+    pub warnings: Vec<String>,
+    /// Every key's value as given, and where it came from.
+    pub settings: Settings,
+}
+
+impl Config {
+    /// Reads flags (the arguments after the subcommand), the environment and, if either names one, the configuration file.
+    ///
+    /// # Errors
+    /// Every fault of all three at once, as [`ConfigErrors`].
+    pub fn load(
+        args: impl IntoIterator<Item = OsString>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Loaded, ConfigErrors> {
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+        let flags = flags::read(&NODE, args, &mut errors);
+        let environment = environment::read(&NODE, environment, &mut warnings, &mut errors);
+        let file_name = flags.iter().chain(&environment).find(|given| given.key.name == "config-file");
+        let file = match file_name.and_then(|given| Some((given.texts.first()?, &given.source))) {
+            // An empty name is a wrong value, which is reported with the others.
+            Some((name, source)) if !name.is_empty() => file::read(&NODE, Path::new(name), source, &mut errors),
+            _ => Vec::new(),
+        };
+        let settings = Settings::resolve(&NODE, &[flags, environment, file], &mut errors);
+        rules::check(&settings, &mut errors);
+        if !errors.is_empty() {
+            return Err(ConfigErrors(errors));
+        }
+        warnings.extend(rules::warnings(&settings));
+        Ok(Loaded { config: Self::from_settings(&settings), warnings, settings })
+    }
+
+    /// The address and port of the REST interface, if it is served.
+    pub fn rest_socket(&self) -> Option<SocketAddr> {
+        self.rest.then(|| SocketAddr::new(self.rest_address, self.rest_port))
+    }
+
+    /// The address and port of the metrics, if they are served.
+    pub fn metrics_socket(&self) -> Option<SocketAddr> {
+        self.metrics_server.then(|| SocketAddr::new(self.metrics_server_address, self.metrics_server_port))
+    }
+
+    /// The pubsub topics to subscribe to at start, `/waku/2/rs/CLUSTER/SHARD` (23/WAKU2-TOPICS).
+    pub fn pubsub_topics(&self) -> Vec<String> {
+        self.shards.iter().map(|shard| format!("/waku/2/rs/{}/{shard}", self.cluster_id)).collect()
+    }
+
+    /// The typed form of settings in which no fault was found.
+    fn from_settings(settings: &Settings) -> Self {
+        const TABLED: &str = "the table allows only these words";
+        let port = |name| rules::shifted_port(settings, name).unwrap_or_default();
+        let address = |name| match settings.value(name) {
+            Value::Address(address) => *address,
+            _ => unreachable!("{name} is declared an address"),
+        };
+        let Value::Nat(nat) = settings.value("nat") else { unreachable!("nat is declared so") };
+        let Value::Duration(drain_timeout) = settings.value("drain-timeout") else { unreachable!("declared seconds") };
+        let node_key = settings.of("nodekey").values.first().and_then(|value| match value {
+            Value::NodeKey(key) => Some(key.clone()),
+            _ => None,
+        });
+        Self {
+            cluster_id: settings.number("cluster-id"),
+            shards: rules::subscribed_shards(settings),
+            num_shards_in_network: settings.number("num-shards-in-network"),
+            max_msg_bytes: settings.number("max-msg-size"),
+            node_key,
+            listen_address: address("listen-address"),
+            tcp_port: port("tcp-port"),
+            nat: *nat,
+            agent_string: settings.text("agent-string").to_owned(),
+            websocket_support: settings.bool("websocket-support"),
+            websocket_port: port("websocket-port"),
+            static_nodes: settings.texts("staticnode"),
+            max_connections: settings.number("max-connections"),
+            relay: settings.bool("relay"),
+            store: settings.bool("store"),
+            store_message_db_url: settings.text("store-message-db-url").to_owned(),
+            rest: settings.bool("rest"),
+            rest_address: address("rest-address"),
+            rest_port: port("rest-port"),
+            rest_relay_cache_capacity: settings.number("rest-relay-cache-capacity"),
+            metrics_server: settings.bool("metrics-server"),
+            metrics_server_address: address("metrics-server-address"),
+            metrics_server_port: port("metrics-server-port"),
+            log_level: LogLevel::named(settings.text("log-level")).expect(TABLED),
+            log_format: LogFormat::named(settings.text("log-format")).expect(TABLED),
+            workers: Some(settings.number("workers")).filter(|workers| *workers != 0),
+            arena_bytes: settings.number("arena-bytes"),
+            wait: WaitPreset::named(settings.text("wait")).expect(TABLED),
+            drain_timeout: *drain_timeout,
+        }
+    }
+}
+
+impl Loaded {
+    /// The resolved configuration as TOML, each value with its source, no secret shown. It can be used as a
+    /// configuration file once the secrets are put back.
+    pub fn render(&self) -> String {
+        render::render(self)
+    }
+}

@@ -1,0 +1,164 @@
+//! What keys mean together: ports that must differ, shards that must exist, and what deserves a warning.
+
+use std::net::IpAddr;
+
+use super::error::ConfigError;
+use super::kind::Value;
+use super::nat::Nat;
+use super::settings::Settings;
+
+/// The listening ports, each with the key of its address and, if it can be off, the key that says so.
+const LISTENERS: &[Listener] = &[
+    Listener { port: "tcp-port", address: "listen-address", switch: None },
+    Listener { port: "websocket-port", address: "listen-address", switch: Some("websocket-support") },
+    Listener { port: "rest-port", address: "rest-address", switch: Some("rest") },
+    Listener { port: "metrics-server-port", address: "metrics-server-address", switch: Some("metrics-server") },
+];
+
+struct Listener {
+    port: &'static str,
+    address: &'static str,
+    switch: Option<&'static str>,
+}
+
+impl Listener {
+    /// Its address and shifted port; `None` if it is off, takes any free port, or has a fault that is already reported.
+    fn endpoint(&self, settings: &Settings) -> Option<(IpAddr, u16)> {
+        if !settings.are_sound(&[self.port, self.address, "ports-shift"]) || !self.is_on(settings) {
+            return None;
+        }
+        let port = shifted_port(settings, self.port).filter(|port| *port != 0)?;
+        let Value::Address(address) = settings.value(self.address) else { unreachable!("declared an address") };
+        Some((*address, port))
+    }
+
+    fn is_on(&self, settings: &Settings) -> bool {
+        self.switch.is_none_or(|switch| settings.are_sound(&[switch]) && settings.bool(switch))
+    }
+}
+
+/// The port of this key with `ports-shift` added, unless it is 0 and any free one will do. `None` when the sum is no port.
+pub(crate) fn shifted_port(settings: &Settings, name: &str) -> Option<u16> {
+    match settings.number(name) {
+        0u16 => Some(0),
+        port => port.checked_add(settings.number("ports-shift")),
+    }
+}
+
+/// The shards to subscribe to, sorted, each once.
+pub(crate) fn subscribed_shards(settings: &Settings) -> Vec<u16> {
+    let mut shards: Vec<u16> = settings.numbers("shard");
+    shards.sort_unstable();
+    shards.dedup();
+    match settings.number("num-shards-in-network") {
+        _ if !shards.is_empty() => shards,
+        0u16 if settings.number::<u16>("cluster-id") == 0 => vec![0],
+        count => (0..count).collect(),
+    }
+}
+
+/// Finds the combinations that cannot run.
+pub(crate) fn check(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    check_shift(settings, errors);
+    check_ports(settings, errors);
+    check_shards(settings, errors);
+}
+
+fn check_shift(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    for listener in LISTENERS {
+        let is_readable = settings.are_sound(&[listener.port, "ports-shift"]) && listener.is_on(settings);
+        if is_readable && shifted_port(settings, listener.port).is_none() {
+            let (port, shift) = (settings.number(listener.port), settings.number("ports-shift"));
+            errors.push(ConfigError::PortShift { key: listener.port, port, shift });
+        }
+    }
+}
+
+fn check_ports(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    let listeners: Vec<_> =
+        LISTENERS.iter().filter_map(|listener| Some((listener.port, listener.endpoint(settings)?))).collect();
+    for (position, (second, (second_address, port))) in listeners.iter().enumerate() {
+        for (first, (first_address, first_port)) in &listeners[..position] {
+            if first_port == port && overlap(*first_address, *second_address) {
+                errors.push(ConfigError::PortConflict {
+                    first,
+                    first_place: settings.of(first).source.clone(),
+                    second,
+                    second_place: settings.of(second).source.clone(),
+                    port: *port,
+                });
+            }
+        }
+    }
+}
+
+/// Whether two listeners on one port would meet. `::` usually takes IPv4 connections too, so it meets everything.
+fn overlap(first: IpAddr, second: IpAddr) -> bool {
+    let covers = |wide: IpAddr, other: IpAddr| wide.is_unspecified() && (wide.is_ipv6() || other.is_ipv4());
+    first == second || covers(first, second) || covers(second, first)
+}
+
+fn check_shards(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    if !settings.are_sound(&["shard", "num-shards-in-network"]) {
+        return;
+    }
+    let count: u16 = settings.number("num-shards-in-network");
+    let place = &settings.of("shard").source;
+    for shard in settings.numbers("shard") {
+        if count > 0 && shard >= count {
+            errors.push(ConfigError::ShardOutsideNetwork { shard, place: place.clone(), count });
+        }
+    }
+}
+
+/// Everything the operator should know of a configuration that can run.
+pub(crate) fn warnings(settings: &Settings) -> Vec<String> {
+    let mut warnings: Vec<String> = settings.iter().filter_map(|setting| setting.warning()).collect();
+    let cluster: u16 = settings.number("cluster-id");
+    if cluster == 1 {
+        warnings.push(format!(
+            "SECURITY: cluster-id = 1 ({}) is The Waku Network, whose messages carry rate-limit proofs (RLN): this version does \
+             NOT check them, and those published here carry none",
+            settings.of("cluster-id").source
+        ));
+    }
+    if settings.bool("relay") && subscribed_shards(settings).is_empty() {
+        warnings.push(format!(
+            "no shard of cluster {cluster} is subscribed, so nothing is relayed until a REST client subscribes; give shard, or \
+             num-shards-in-network for all"
+        ));
+    }
+    let nat = settings.of("nat");
+    if let Some(Value::Nat(Nat::Upnp | Nat::Pmp)) = nat.values.first() {
+        warnings.push(format!(
+            "nat ({}) asks for port mapping, which this version does not do: it acts as nat=any; give nat=extip:IP to announce \
+             an address",
+            nat.source
+        ));
+    }
+    if settings.of("nodekey").values.is_empty() {
+        warnings.push("no nodekey is given: the node makes one, and its peer id changes at each start".to_owned());
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_overlap_when_one_covers_the_other() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        for (first, second, expected) in [
+            ("127.0.0.1", "127.0.0.1", true),
+            ("0.0.0.0", "127.0.0.1", true),
+            ("127.0.0.1", "::", true),
+            ("0.0.0.0", "::1", false),
+            ("127.0.0.1", "127.0.0.2", false),
+            ("::1", "127.0.0.1", false),
+        ] {
+            assert_eq!(overlap(ip(first), ip(second)), expected, "{first} {second}");
+            assert_eq!(overlap(ip(second), ip(first)), expected, "{second} {first}");
+        }
+    }
+}

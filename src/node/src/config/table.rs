@@ -1,0 +1,206 @@
+//! The one table of keys: what this version acts on here, what it only accepts in the `accepted` module.
+//!
+//! Names and defaults are nwaku v0.38.1's, except that `store`, `rest`, `metrics-server` and `websocket-support` are on and
+//! the archive's file is Levada's own.
+
+use super::accepted::ACCEPTED;
+use super::choice::{LogFormat, LogLevel, WaitPreset};
+use super::key::{Group, Key, Table};
+use super::kind::Kind;
+
+/// Every key of `levada run`.
+pub static NODE: Table = Table(&[EFFECTIVE, ACCEPTED]);
+
+const EFFECTIVE: &[Key] = &[
+    Key::optional(
+        "config-file",
+        Kind::Path,
+        Group::Configuration,
+        "A TOML file whose keys are the names of these flags, without dashes before them.",
+    ),
+    Key::new(
+        "cluster-id",
+        Kind::Number { min: 0, max: 65_535 },
+        "0",
+        Group::Network,
+        "The cluster the node is part of. Peers that say they are in another one are disconnected.",
+    ),
+    Key::optional(
+        "shard",
+        Kind::Number { min: 0, max: SHARD_MAX },
+        Group::Network,
+        "A shard to subscribe to; may be repeated. Without any: all shards with autosharding; shard 0 in cluster 0; none in \
+         another cluster.",
+    )
+    .repeatable(),
+    Key::new(
+        "num-shards-in-network",
+        Kind::Number { min: 0, max: SHARD_MAX + 1 },
+        "0",
+        Group::Network,
+        "The number of shards over which content topics are spread (autosharding); 0 for static sharding.",
+    ),
+    Key::new(
+        "max-msg-size",
+        Kind::Bytes { min: 1 << 10, max: 4 << 20 },
+        "150KiB",
+        Group::Network,
+        "The largest message, in its encoded form, that is published or relayed.",
+    ),
+    Key::optional(
+        "nodekey",
+        Kind::NodeKey,
+        Group::Endpoints,
+        "The node's secp256k1 private key, 64 hexadecimal digits. Without one the node makes a new key, and so gets a new peer \
+         id, at each start. Prefer the file or the environment: other users of the machine can read a command line.",
+    ),
+    Key::new(
+        "listen-address",
+        Kind::Address,
+        "0.0.0.0",
+        Group::Endpoints,
+        "The address on which peers are awaited, over TCP and WebSocket.",
+    ),
+    Key::new(
+        "tcp-port",
+        Kind::Port,
+        "60000",
+        Group::Endpoints,
+        "The TCP port on which peers are awaited; 0 takes any free one.",
+    ),
+    Key::new(
+        "ports-shift",
+        Kind::Number { min: 0, max: 65_535 },
+        "0",
+        Group::Endpoints,
+        "A number added to every port that is not 0, to run several nodes with one configuration.",
+    ),
+    Key::new(
+        "nat",
+        Kind::Nat,
+        "any",
+        Group::Endpoints,
+        "How the node learns its public address: any, none, or extip:IP to announce that address.",
+    ),
+    Key::new(
+        "agent-string",
+        Kind::Text,
+        concat!("levada/", env!("CARGO_PKG_VERSION")),
+        Group::Endpoints,
+        "What the node calls itself to its peers.",
+    ),
+    Key::new(
+        "websocket-support",
+        Kind::Bool,
+        "true",
+        Group::Transports,
+        "Whether peers may connect by WebSocket, as browsers do.",
+    ),
+    Key::new(
+        "websocket-port",
+        Kind::Port,
+        "8000",
+        Group::Transports,
+        "The port for WebSocket connections; 0 takes any free one.",
+    ),
+    Key::optional(
+        "staticnode",
+        Kind::Multiaddr,
+        Group::Peers,
+        "The multiaddress of a peer to connect to and stay connected to; may be repeated.",
+    )
+    .repeatable(),
+    Key::new(
+        "max-connections",
+        Kind::Number { min: 1, max: 100_000 },
+        "150",
+        Group::Peers,
+        "The most connections to peers at one time.",
+    ),
+    Key::new("relay", Kind::Bool, "true", Group::Relay, "Whether the node relays messages."),
+    Key::new(
+        "store",
+        Kind::Bool,
+        "true",
+        Group::Store,
+        "Whether the node archives the messages it relays and answers queries for them.",
+    ),
+    Key::new(
+        "store-message-db-url",
+        Kind::DatabaseUrl,
+        "sqlite://levada.sqlite3",
+        Group::Store,
+        "The archive: sqlite://PATH, relative to the working directory; sqlite://:memory:; or memory, which keeps the newest \
+         messages without a database.",
+    ),
+    Key::new("rest", Kind::Bool, "true", Group::Servers, "Whether the node serves its REST interface."),
+    Key::new(
+        "rest-address",
+        Kind::Address,
+        "127.0.0.1",
+        Group::Servers,
+        "The address of the REST interface. Whoever reaches it can publish and subscribe.",
+    ),
+    Key::new("rest-port", Kind::Port, "8645", Group::Servers, "The port of the REST interface; 0 takes any free one."),
+    Key::new(
+        "rest-relay-cache-capacity",
+        Kind::Number { min: 1, max: 1_000_000 },
+        "50",
+        Group::Servers,
+        "How many relayed messages are kept for REST clients to fetch; the oldest goes first.",
+    ),
+    Key::new("metrics-server", Kind::Bool, "true", Group::Servers, "Whether the node serves Prometheus metrics."),
+    Key::new("metrics-server-address", Kind::Address, "127.0.0.1", Group::Servers, "The address of the metrics."),
+    Key::new(
+        "metrics-server-port",
+        Kind::Port,
+        "8008",
+        Group::Servers,
+        "The port of the metrics; 0 takes any free one.",
+    ),
+    Key::new(
+        "log-level",
+        Kind::Choice(LogLevel::NAMES),
+        "INFO",
+        Group::Logs,
+        "How much is logged: TRACE, DEBUG, INFO, NOTICE, WARN, ERROR, FATAL or NONE.",
+    ),
+    Key::new(
+        "log-format",
+        Kind::Choice(LogFormat::NAMES),
+        "TEXT",
+        Group::Logs,
+        "The shape of a log line on standard error: TEXT or JSON.",
+    ),
+    Key::new(
+        "workers",
+        Kind::Auto { max: 256 },
+        "auto",
+        Group::Engine,
+        "How many pinned worker threads run the message path; auto takes as many as the machine grants.",
+    ),
+    Key::new(
+        "arena-bytes",
+        Kind::Bytes { min: 16 << 20, max: 1 << 40 },
+        "512MiB",
+        Group::Engine,
+        "The memory that holds messages in flight; when it is full the node sheds load, and never grows beyond it.",
+    ),
+    Key::new(
+        "wait",
+        Kind::Choice(WaitPreset::NAMES),
+        "balanced",
+        Group::Engine,
+        "How a worker without work waits: eco sleeps at once, balanced spins briefly first, spin never sleeps and burns a core.",
+    ),
+    Key::new(
+        "drain-timeout",
+        Kind::Seconds { max: 3_600 },
+        "10",
+        Group::Engine,
+        "How many seconds the node may take after Ctrl-C or SIGTERM to finish what it has accepted.",
+    ),
+];
+
+/// The highest shard index (RFC 51/WAKU2-RELAY-SHARDING: 1024 shards in each cluster).
+const SHARD_MAX: u64 = 1_023;

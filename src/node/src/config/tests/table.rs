@@ -1,0 +1,176 @@
+//! The table itself: complete, consistent, and the defaults that the project promises.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use super::*;
+
+#[test]
+fn every_key_has_a_name_of_its_own_help_and_a_default_that_parses() {
+    let mut names = BTreeSet::new();
+    for key in NODE.keys() {
+        assert!(names.insert(key.name), "{} is declared twice", key.name);
+        assert!(key.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'));
+        assert!(key.help.ends_with('.') && key.help.len() > 10, "{} has no help sentence", key.name);
+        for text in key.default_texts() {
+            assert!(key.kind.parse(&text).is_some(), "the default {text} of {} does not parse", key.name);
+        }
+    }
+}
+
+#[test]
+fn every_key_is_in_a_group_that_is_listed() {
+    for key in NODE.keys() {
+        assert!(Group::ALL.contains(&key.group), "{}", key.name);
+    }
+}
+
+#[test]
+fn every_promised_key_has_an_effect_and_the_rest_is_accepted() {
+    for name in EFFECTIVE.split_whitespace() {
+        assert!(NODE.find(name).is_some_and(Key::is_effective), "{name}");
+    }
+    for name in ACCEPTED.split_whitespace() {
+        assert!(NODE.find(name).is_some_and(|key| !key.is_effective()), "{name}");
+    }
+}
+
+#[test]
+fn every_key_that_is_only_accepted_warns_exactly_once() {
+    let baseline = load(&[], &[]).unwrap().warnings.len();
+    for key in NODE.keys().filter(|key| !key.is_effective()) {
+        let value = if matches!(key.kind, Kind::Text | Kind::Secret) { "x" } else { "1" };
+        let warnings = load(&[&format!("--{}={value}", key.name)], &[]).unwrap().warnings;
+        assert_eq!(warnings.len(), baseline + 1, "{}: {warnings:?}", key.name);
+    }
+}
+
+#[test]
+fn the_defaults_are_those_promised() {
+    let localhost = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let expected = Config {
+        cluster_id: 0,
+        shards: vec![0],
+        num_shards_in_network: 0,
+        max_msg_bytes: 153_600,
+        node_key: None,
+        listen_address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        tcp_port: 60_000,
+        nat: Nat::Any,
+        agent_string: format!("levada/{}", env!("CARGO_PKG_VERSION")),
+        websocket_support: true,
+        websocket_port: 8_000,
+        static_nodes: vec![],
+        max_connections: 150,
+        relay: true,
+        store: true,
+        store_message_db_url: "sqlite://levada.sqlite3".to_owned(),
+        rest: true,
+        rest_address: localhost,
+        rest_port: 8_645,
+        rest_relay_cache_capacity: 50,
+        metrics_server: true,
+        metrics_server_address: localhost,
+        metrics_server_port: 8_008,
+        log_level: LogLevel::Info,
+        log_format: LogFormat::Text,
+        workers: None,
+        arena_bytes: 512 << 20,
+        wait: WaitPreset::Balanced,
+        drain_timeout: Duration::from_secs(10),
+    };
+    assert_eq!(config(&[]), expected);
+}
+
+#[test]
+fn every_effective_value_reaches_its_field() {
+    let key = secret();
+    let nodekey = format!("--nodekey={key}");
+    let loaded = config(&[
+        "--cluster-id=16",
+        "--shard=3",
+        "--num-shards-in-network=8",
+        "--max-msg-size=1MiB",
+        &nodekey,
+        "--listen-address=::1",
+        "--tcp-port=1",
+        "--nat=extip:192.0.2.9",
+        "--agent-string=a",
+        "--websocket-support=0",
+        "--websocket-port=2",
+        "--staticnode=/dns4/a/tcp/1",
+        "--max-connections=9",
+        "--relay=0",
+        "--store=0",
+        "--store-message-db-url=sqlite://x",
+        "--rest=0",
+        "--rest-address=127.0.0.3",
+        "--rest-port=3",
+        "--rest-relay-cache-capacity=7",
+        "--metrics-server=0",
+        "--metrics-server-address=127.0.0.4",
+        "--metrics-server-port=4",
+        "--log-level=TRACE",
+        "--log-format=JSON",
+        "--workers=2",
+        "--arena-bytes=64MiB",
+        "--wait=spin",
+        "--drain-timeout=0.5",
+    ]);
+    let expected = Config {
+        cluster_id: 16,
+        shards: vec![3],
+        num_shards_in_network: 8,
+        max_msg_bytes: 1 << 20,
+        node_key: NodeKey::from_hex(&key),
+        listen_address: "::1".parse().unwrap(),
+        tcp_port: 1,
+        nat: Nat::ExternalIp("192.0.2.9".parse().unwrap()),
+        agent_string: "a".to_owned(),
+        websocket_support: false,
+        websocket_port: 2,
+        static_nodes: vec!["/dns4/a/tcp/1".to_owned()],
+        max_connections: 9,
+        relay: false,
+        store: false,
+        store_message_db_url: "sqlite://x".to_owned(),
+        rest: false,
+        rest_address: "127.0.0.3".parse().unwrap(),
+        rest_port: 3,
+        rest_relay_cache_capacity: 7,
+        metrics_server: false,
+        metrics_server_address: "127.0.0.4".parse().unwrap(),
+        metrics_server_port: 4,
+        log_level: LogLevel::Trace,
+        log_format: LogFormat::Json,
+        workers: Some(2),
+        arena_bytes: 64 << 20,
+        wait: WaitPreset::Spin,
+        drain_timeout: Duration::from_millis(500),
+    };
+    assert_eq!(loaded, expected);
+    assert_eq!((loaded.rest_socket(), loaded.metrics_socket()), (None, None));
+    assert_eq!(config(&[]).rest_socket(), Some("127.0.0.1:8645".parse().unwrap()));
+}
+
+/// The keys on which this version promises to act.
+const EFFECTIVE: &str = "\
+    tcp-port listen-address nat nodekey cluster-id shard num-shards-in-network staticnode relay store \
+    store-message-db-url rest rest-address rest-port metrics-server metrics-server-address metrics-server-port \
+    websocket-support websocket-port max-msg-size log-level log-format max-connections ports-shift agent-string \
+    rest-relay-cache-capacity workers arena-bytes wait drain-timeout config-file";
+
+/// The keys of nwaku that this version promises to accept.
+const ACCEPTED: &str = "\
+    preset content-topic protected-shard ext-multiaddr ext-multiaddr-only dns4-domain-name entry-node \
+    relay-service-ratio ip-colocation-limit peer-persistence peer-store-capacity keep-alive relay-peer-exchange \
+    relay-shard-manager rln-relay rln-relay-cred-path rln-relay-cred-password rln-relay-eth-client-address \
+    rln-relay-eth-contract-address rln-relay-chain-id rln-relay-epoch-sec rln-relay-user-message-limit \
+    rln-relay-dynamic rln-relay-membership-index storenode store-message-retention-policy store-message-db-vacuum \
+    store-message-db-migration store-max-num-db-connections store-resume store-sync store-sync-interval \
+    store-sync-range store-sync-relay-jitter filter filternode filter-subscription-timeout \
+    filter-max-peers-to-serve filter-max-criteria lightpush lightpushnode rest-admin rest-allow-origin \
+    metrics-logging discv5-discovery discv5-udp-port discv5-bootstrap-node dns-discovery dns-discovery-url \
+    peer-exchange peer-exchange-node rendezvous enable-kad-discovery websocket-secure-support \
+    websocket-secure-key-path websocket-secure-cert-path quic-support quic-port rate-limit entry-layer \
+    local-storage-path reliability";

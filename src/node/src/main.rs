@@ -1,0 +1,50 @@
+//! The `levada` binary: reads the command line, runs what it asks for, and says how it went by its exit code.
+
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use levada::cli::{self, Command};
+use levada::config::{Config, Loaded, render_default};
+use levada::{bench, run};
+use levada_engine::heap::CountingAllocator;
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static HEAP: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
+
+fn main() -> ExitCode {
+    match cli::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Run(args)) => with_config(args, |loaded| ExitCode::from(run::run(&loaded))),
+        Ok(Command::PrintConfig(args)) => with_config(args, |loaded| print(&loaded.render())),
+        Ok(Command::PrintDefaultConfig) => print(&render_default()),
+        Ok(Command::Help(text)) => print(&text),
+        Ok(Command::Version) => print(cli::VERSION),
+        Ok(Command::BenchMicro(options)) => match bench::micro(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string(), 1),
+        },
+        Err(error) => fail(&error.to_string(), error.exit_code()),
+    }
+}
+
+fn with_config(args: Vec<OsString>, then: impl FnOnce(Loaded) -> ExitCode) -> ExitCode {
+    match Config::load(args, std::env::vars_os()) {
+        Ok(loaded) => then(loaded),
+        Err(errors) => fail(&errors.to_string(), errors.exit_code()),
+    }
+}
+
+/// Prints to standard output; a reader that went away is no failure.
+fn print(text: &str) -> ExitCode {
+    let line_break = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(std::io::stdout(), "{text}{line_break}");
+    ExitCode::SUCCESS
+}
+
+fn fail(text: &str, code: u8) -> ExitCode {
+    let _ = text.lines().try_for_each(|line| writeln!(std::io::stderr(), "levada: {line}"));
+    ExitCode::from(code)
+}

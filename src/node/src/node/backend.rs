@@ -1,0 +1,187 @@
+//! The node as its REST interface sees it.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use levada_archive::{Page, Query};
+use levada_engine::Held;
+use levada_net::NetHandle;
+use levada_stages::event::{EventCache, Interest};
+use levada_wire::waku::sharding::pubsub_topic_of;
+use levada_wire::waku::topics::PubsubTopic;
+use levada_wire::waku::{TopicTable, WakuRecord};
+
+use crate::node::ingress::Ingress;
+use crate::node::publish::{self, Tickets};
+use crate::node::store::Store;
+use crate::node::subscriptions::Subscriptions;
+use crate::rest::{
+    Backend, CachedMessage, ConnectionStatus, Health, HealthState, Info, NotSubscribed, ProtocolHealth, PublishError,
+    PublishMessage, Published, QueryError, Topic, TopicError,
+};
+
+/// Everything REST asks of the node.
+pub struct NodeBackend {
+    /// Where published messages enter.
+    pub ingress: Arc<Ingress>,
+    /// Who waits for them.
+    pub tickets: Arc<Tickets>,
+    /// The REST cache.
+    pub events: Arc<EventCache>,
+    /// The pubsub topics and their numbers.
+    pub topics: Arc<TopicTable>,
+    /// What the node takes part in.
+    pub subscriptions: Arc<Subscriptions>,
+    /// The archive's readers; `None` without an archive.
+    pub store: Option<Store>,
+    /// The network.
+    pub net: NetHandle,
+    /// The cluster of every topic.
+    pub cluster_id: u16,
+    /// Shards for autosharding; 0 for static sharding.
+    pub num_shards_in_network: u16,
+    /// Largest encoded message, in bytes.
+    pub message_bytes_max: usize,
+    /// Whether relay is on.
+    pub relay: bool,
+}
+
+impl NodeBackend {
+    /// The shard of a topic that a REST client names, if this network has it.
+    fn shard_of(&self, topic: &Topic) -> Result<PubsubTopic, TopicError> {
+        match topic {
+            Topic::Content(content_topic) => self.autoshard(content_topic),
+            Topic::Pubsub(topic) => {
+                let in_network = self.num_shards_in_network == 0 || topic.shard < self.num_shards_in_network;
+                if topic.cluster == self.cluster_id && in_network {
+                    Ok(*topic)
+                } else {
+                    Err(TopicError::Invalid { topics: vec![topic.to_string()] })
+                }
+            }
+        }
+    }
+
+    /// The shards of all topics; one error names every topic that has none.
+    fn shards_of<'t>(&self, topics: &'t [Topic]) -> Result<Vec<(&'t Topic, PubsubTopic)>, TopicError> {
+        let mut invalid = Vec::new();
+        let mut shards = Vec::new();
+        for topic in topics {
+            match self.shard_of(topic) {
+                Ok(shard) => shards.push((topic, shard)),
+                Err(TopicError::Invalid { topics }) => invalid.extend(topics),
+                Err(error) => return Err(error),
+            }
+        }
+        if invalid.is_empty() { Ok(shards) } else { Err(TopicError::Invalid { topics: invalid }) }
+    }
+}
+
+impl Backend for NodeBackend {
+    fn publish(
+        &self,
+        pubsub_topic: PubsubTopic,
+        message: PublishMessage,
+    ) -> BoxFuture<'_, Result<Published, PublishError>> {
+        async move {
+            let Some(topic) = self.subscriptions.number(pubsub_topic).await else {
+                return Err(PublishError::NotSubscribed { topic: pubsub_topic.to_string() });
+            };
+            publish::publish(&self.ingress, &self.tickets, topic, message, self.message_bytes_max).await
+        }
+        .boxed()
+    }
+
+    fn subscribe<'a>(&'a self, topics: &'a [Topic]) -> BoxFuture<'a, Result<(), TopicError>> {
+        async move {
+            for (topic, shard) in self.shards_of(topics)? {
+                self.subscriptions.subscribe(topic, shard).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn unsubscribe<'a>(&'a self, topics: &'a [Topic]) -> BoxFuture<'a, Result<(), TopicError>> {
+        async move {
+            for (topic, shard) in self.shards_of(topics)? {
+                self.subscriptions.unsubscribe(topic, shard).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn take_messages(&self, topic: &Topic) -> Result<Vec<CachedMessage>, NotSubscribed> {
+        let shard = self.shard_of(topic).map_err(|_| NotSubscribed)?;
+        let number = self.topics.find(&shard.to_string()).ok_or(NotSubscribed)?;
+        let interest = match topic {
+            Topic::Pubsub(_) => Interest::Topic(number),
+            Topic::Content(content_topic) => Interest::ContentTopic(number, content_topic),
+        };
+        let taken = self.events.take(interest).ok_or(NotSubscribed)?;
+        Ok(taken.iter().map(cached_message).collect())
+    }
+
+    fn autoshard(&self, content_topic: &str) -> Result<PubsubTopic, TopicError> {
+        if self.num_shards_in_network == 0 {
+            let text =
+                "this node uses static sharding; name the pubsub topic, or start it with --num-shards-in-network";
+            return Err(TopicError::Unavailable(text.to_owned()));
+        }
+        pubsub_topic_of(content_topic, self.cluster_id, self.num_shards_in_network)
+            .map_err(|_| TopicError::Invalid { topics: vec![content_topic.to_owned()] })
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Page, QueryError>> {
+        match &self.store {
+            Some(store) => store.query(query).boxed(),
+            None => futures::future::ready(Err(QueryError::NotMounted)).boxed(),
+        }
+    }
+
+    fn health(&self) -> Health {
+        let peers = self.net.connected_count();
+        let mounted = |on| if on { HealthState::Ready } else { HealthState::NotMounted };
+        let state = if self.ingress.is_closed() { HealthState::ShuttingDown } else { HealthState::Ready };
+        let protocol = |name, state| ProtocolHealth { name, state, description: None };
+        let mut relay = protocol("Relay", mounted(self.relay));
+        if self.relay && peers == 0 {
+            // Relay serves publishers and the archive without peers, so the node as a whole is ready.
+            (relay.state, relay.description) = (HealthState::NotReady, Some("no peer is connected".to_owned()));
+        }
+        let absent = ["Rln Relay", "Filter", "Lightpush", "Legacy Lightpush", "Peer Exchange", "Rendezvous", "Mix"];
+        let mut protocols = vec![relay, protocol("Store", mounted(self.store.is_some()))];
+        protocols.extend(absent.map(|name| protocol(name, HealthState::NotMounted)));
+        let connection = match peers {
+            0 => ConnectionStatus::Disconnected,
+            peers if peers < HEALTHY_PEERS => ConnectionStatus::PartiallyConnected,
+            _ => ConnectionStatus::Connected,
+        };
+        Health { node: state, connection, protocols }
+    }
+
+    fn info(&self) -> Info {
+        let addresses = [self.net.external_addresses(), self.net.listen_addresses()].concat();
+        let listen_addresses = addresses.iter().map(ToString::to_string).collect();
+        Info { listen_addresses, enr_uri: String::new() }
+    }
+}
+
+/// gossipsub's lower bound of a mesh (11/WAKU2-RELAY): with as many peers a message reaches the network.
+const HEALTHY_PEERS: usize = 4;
+
+fn cached_message(held: &Held<WakuRecord>) -> CachedMessage {
+    let (data, record) = (held.payload(), held.record());
+    let meta = record.meta.of(data);
+    CachedMessage {
+        payload: record.payload.of(data).to_vec(),
+        content_topic: String::from_utf8_lossy(record.content_topic.of(data)).into_owned(),
+        version: record.version,
+        timestamp_ns: record.timestamp,
+        meta: (!meta.is_empty()).then(|| meta.to_vec()),
+        ephemeral: record.ephemeral,
+        proof: record.proof.of(data).to_vec(),
+    }
+}

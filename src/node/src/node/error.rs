@@ -1,0 +1,67 @@
+//! Why a node did not start, and the exit code for each reason (after `sysexits.h`).
+
+use levada_archive::{ArchiveError, DatabaseUrlError};
+use levada_engine::{ArenaError, TopologyError};
+use levada_net::{AddressError, NetError, NodeKeyError};
+
+use crate::config::EXIT_CONFIG;
+use crate::rest::ServeError;
+
+/// Something the node needs is not to be had: a port, a file, memory.
+const EXIT_UNAVAILABLE: u8 = 69;
+
+/// A start that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The node key is no key of the curve.
+    #[error("--nodekey: {0}")]
+    NodeKey(#[from] NodeKeyError),
+    /// An address of `--staticnode` cannot be dialled.
+    #[error("--staticnode: {0}")]
+    StaticNode(#[from] AddressError),
+    /// The URL of the archive.
+    #[error("--store-message-db-url: {0}")]
+    DatabaseUrl(#[from] DatabaseUrlError),
+    /// The archive cannot be opened.
+    #[error("{0}")]
+    Archive(#[from] ArchiveError),
+    /// The memory for messages is not to be had.
+    #[error("--arena-bytes: {0}")]
+    Arena(#[from] ArenaError),
+    /// The workers cannot be started.
+    #[error("{0}")]
+    Topology(#[from] TopologyError),
+    /// The network cannot be started.
+    #[error("{0}")]
+    Net(#[from] NetError),
+    /// REST or metrics cannot be served.
+    #[error("{0}")]
+    Serve(#[from] ServeError),
+    /// The configured shards are more than a node can take part in.
+    #[error("--shard: {shards} shards are more than the {shards_max} a node can take part in; configure fewer")]
+    TooManyShards {
+        /// Shards asked for.
+        shards: usize,
+        /// The limit.
+        shards_max: usize,
+    },
+    /// A shard could not be subscribed to.
+    #[error("cannot subscribe to {topic}: {reason}")]
+    Subscribe {
+        /// The pubsub topic.
+        topic: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StartError {
+    /// 78 for a wrong setting, 69 for something that is not to be had now.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NodeKey(_) | Self::StaticNode(_) | Self::DatabaseUrl(_) | Self::TooManyShards { .. } => EXIT_CONFIG,
+            _ => EXIT_UNAVAILABLE,
+        }
+    }
+}

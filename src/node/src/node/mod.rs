@@ -1,0 +1,251 @@
+//! A running node: the path of [`crate::topology`], with the network, the archive and the servers around it.
+
+mod backend;
+mod egress;
+mod error;
+mod ingress;
+mod publish;
+mod registry;
+mod store;
+mod subscriptions;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use levada_archive::DatabaseUrl;
+use levada_engine::{Arena, ArenaConfig, Drained, Running, Waker, usable_cores};
+use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, peer_address};
+use levada_stages::event::CACHE_BYTES_MAX;
+use levada_wire::waku::WakuRecord;
+use levada_wire::waku::topics::PubsubTopic;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+pub use error::StartError;
+
+use crate::config::{Config, WaitPreset};
+use crate::rest::{self, Topic};
+use crate::topology::{self, Ends, Plan, Shared, TOPICS_MAX};
+use backend::NodeBackend;
+use ingress::Ingress;
+use publish::Tickets;
+use registry::Sources;
+use store::Store;
+use subscriptions::Subscriptions;
+
+/// The relay router hands over messages up to this many bytes above the limit, so that the validators reject them by name.
+const OVERSIZE_BYTES: usize = 16 << 10;
+
+/// Lanes of the path at most, unless more are asked for: one relay router does not keep more busy.
+const LANES_MAX: usize = 4;
+
+/// A node that runs. Dropping it without [`stop`](Self::stop) loses what is in flight.
+pub struct Node {
+    net: NetHandle,
+    net_task: JoinHandle<()>,
+    ingress: Arc<Ingress>,
+    topology: Running,
+    pumps: Vec<JoinHandle<()>>,
+    servers: Vec<JoinHandle<()>>,
+    stop: watch::Sender<bool>,
+    drain_timeout: Duration,
+    listening: Listening,
+}
+
+/// Where a running node can be reached.
+#[derive(Debug, Clone)]
+pub struct Listening {
+    /// Multiaddresses that end in `/p2p/<peer id>`.
+    pub peers: Vec<Multiaddr>,
+    /// The REST interface, if it is served.
+    pub rest: Option<SocketAddr>,
+    /// The metrics, if they are served.
+    pub metrics: Option<SocketAddr>,
+    /// The archive, if there is one.
+    pub archive: Option<String>,
+    /// Pubsub topics subscribed to.
+    pub topics: Vec<String>,
+    /// Workers of the message path.
+    pub lanes: usize,
+}
+
+impl Node {
+    /// Starts everything the configuration asks for; nothing is left running when it fails.
+    ///
+    /// # Errors
+    /// [`StartError`]: what is not to be had, and what to change.
+    pub async fn start(config: &Config) -> Result<Self, StartError> {
+        let shared = Shared::new(config.rest_relay_cache_capacity, CACHE_BYTES_MAX);
+        let archive = if config.store {
+            let url: DatabaseUrl = config.store_message_db_url.parse()?;
+            Some(levada_archive::open(&url)?)
+        } else {
+            None
+        };
+        let location = archive.as_ref().map(|archive| archive.location());
+        let store = archive.as_deref().map(Store::open).transpose()?;
+        let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(
+            config.arena_bytes,
+            config.max_msg_bytes + OVERSIZE_BYTES,
+        ))?;
+        let lanes = config.workers.unwrap_or_else(|| (usable_cores() / 2).clamp(1, LANES_MAX));
+        let (egress_ready, answers_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let plan = Plan { lanes, message_bytes_max: config.max_msg_bytes, archive };
+        let (drawing, ends) =
+            topology::draw(arena, &shared, plan, &notifier(&egress_ready), &notifier(&answers_ready))?;
+        let Ends { ingress, egress, answers } = ends;
+        let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone()));
+
+        let (net, net_task) = levada_net::start(net_config(config)?, ingress.clone()).await?;
+        let net_task = tokio::spawn(net_task);
+        let topology = drawing.run(wait_of(config.wait))?;
+        let tickets = Arc::new(Tickets::default());
+        let pumps = vec![
+            tokio::spawn(egress::run(egress, egress_ready, shared.topics.clone(), net.clone())),
+            tokio::spawn(publish::run(answers, answers_ready, tickets.clone())),
+        ];
+        let subscriptions = Arc::new(Subscriptions::new(net.clone(), shared.topics.clone(), shared.events.clone()));
+        let backend = NodeBackend {
+            ingress: ingress.clone(),
+            tickets,
+            events: shared.events.clone(),
+            topics: shared.topics.clone(),
+            subscriptions: subscriptions.clone(),
+            store,
+            net: net.clone(),
+            cluster_id: config.cluster_id,
+            num_shards_in_network: config.num_shards_in_network,
+            message_bytes_max: config.max_msg_bytes,
+            relay: config.relay,
+        };
+        let topics = config.pubsub_topics();
+        let listening =
+            Listening { peers: net.listen_addresses(), rest: None, metrics: None, archive: location, topics, lanes };
+        let (stop, _) = watch::channel(false);
+        let drain_timeout = config.drain_timeout;
+        let servers = Vec::new();
+        let mut node = Self { net, net_task, ingress, topology, pumps, servers, stop, drain_timeout, listening };
+        if let Err(error) = node.join(config, shared, backend, &subscriptions).await {
+            node.stop().await;
+            return Err(error);
+        }
+        Ok(node)
+    }
+
+    /// Subscribes and opens the servers: what a failure must undo in order.
+    async fn join(
+        &mut self,
+        config: &Config,
+        shared: Shared,
+        backend: NodeBackend,
+        subscriptions: &Subscriptions,
+    ) -> Result<(), StartError> {
+        if config.shards.len() > TOPICS_MAX {
+            return Err(StartError::TooManyShards { shards: config.shards.len(), shards_max: TOPICS_MAX });
+        }
+        for shard in config.shards.iter().filter(|_| config.relay) {
+            let topic = PubsubTopic { cluster: config.cluster_id, shard: *shard };
+            let subscribed = subscriptions.subscribe(&Topic::Pubsub(topic), topic).await;
+            subscribed
+                .map_err(|error| StartError::Subscribe { topic: topic.to_string(), reason: error.to_string() })?;
+        }
+        if let Some(address) = config.metrics_socket() {
+            let (net, ingress) = (self.net.clone(), self.ingress.clone());
+            let sources = Sources { shared, stats: self.topology.stats(), ingress, net };
+            let (bound, server) = crate::metrics::serve(address, registry::metrics(sources), self.stopped()).await?;
+            self.listening.metrics = Some(bound);
+            self.servers.push(tokio::spawn(server));
+        }
+        if let Some(address) = config.rest_socket() {
+            let options = rest::Options { message_bytes_max: config.max_msg_bytes, ..rest::Options::default() };
+            let (bound, server) = rest::serve(address, Arc::new(backend), options, self.stopped()).await?;
+            self.listening.rest = Some(bound);
+            self.servers.push(tokio::spawn(server));
+        }
+        Ok(())
+    }
+
+    /// Where the node can be reached.
+    pub fn listening(&self) -> &Listening {
+        &self.listening
+    }
+
+    /// Ends when the node cannot go on: the network task has ended, or a stage stopped the path.
+    pub async fn failed(&mut self) {
+        // The handle of a task that was awaited once must not be awaited again; `stop` checks `is_finished`.
+        let _ = (&mut self.net_task).await;
+    }
+
+    fn stopped(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut stop = self.stop.subscribe();
+        async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+        }
+    }
+
+    /// Takes nothing more in, lets what is inside go all the way and to the disk, and ends. False when the drain limit
+    /// passed first.
+    pub async fn stop(self) -> bool {
+        self.ingress.close();
+        self.stop.send_replace(true);
+        let (topology, limit) = (self.topology, self.drain_timeout);
+        let drained = tokio::task::spawn_blocking(move || topology.drain(limit)).await;
+        let complete = matches!(drained, Ok(Drained::Complete));
+        let deadline = tokio::time::Instant::now() + REST_OF_STOP;
+        for task in self.pumps.into_iter().chain(self.servers) {
+            // What does not end by itself ends with the process.
+            let _ = tokio::time::timeout_at(deadline, task).await;
+        }
+        self.net.shutdown();
+        if !self.net_task.is_finished() {
+            let _ = tokio::time::timeout_at(deadline, self.net_task).await;
+        }
+        complete
+    }
+}
+
+/// Time for answering open requests and saying goodbye to peers, once the path has drained.
+const REST_OF_STOP: Duration = Duration::from_secs(6);
+
+fn notifier(notify: &Arc<Notify>) -> Waker {
+    let notify = notify.clone();
+    Waker::from_callback(move || notify.notify_one())
+}
+
+fn wait_of(preset: WaitPreset) -> levada_engine::Wait {
+    match preset {
+        WaitPreset::Spin => levada_engine::Wait::Spin,
+        WaitPreset::Balanced => levada_engine::Wait::Balanced,
+        WaitPreset::Eco => levada_engine::Wait::Eco,
+    }
+}
+
+fn net_config(config: &Config) -> Result<NetConfig, StartError> {
+    let key = match &config.node_key {
+        Some(key) => NodeKey::from_hex(&key.secret_hex())?,
+        None => NodeKey::generate(),
+    };
+    let mut net = NetConfig::new(key);
+    net.listen_address = config.listen_address;
+    net.tcp_port = config.tcp_port;
+    net.websocket_port = config.websocket_support.then_some(config.websocket_port);
+    net.external_addresses = config.nat.external_ip().map(|ip| external_addresses(ip, config)).unwrap_or_default();
+    net.cluster_id = config.cluster_id;
+    net.shards.clone_from(&config.shards);
+    net.static_peers = config.static_nodes.iter().map(|text| peer_address(text)).collect::<Result<_, _>>()?;
+    net.max_connections = config.max_connections;
+    net.message_bytes_max = config.max_msg_bytes;
+    net.agent.clone_from(&config.agent_string);
+    net.relay = config.relay;
+    Ok(net)
+}
+
+/// The listeners as the outside sees them behind `--nat=extip:IP`. A port that the system chooses cannot be foretold.
+fn external_addresses(ip: IpAddr, config: &Config) -> Vec<Multiaddr> {
+    let family = if ip.is_ipv4() { "ip4" } else { "ip6" };
+    let tcp = (config.tcp_port != 0).then(|| format!("/{family}/{ip}/tcp/{}", config.tcp_port));
+    let websocket = (config.websocket_support && config.websocket_port != 0)
+        .then(|| format!("/{family}/{ip}/tcp/{}/ws", config.websocket_port));
+    tcp.into_iter().chain(websocket).filter_map(|address| address.parse().ok()).collect()
+}

@@ -1,0 +1,146 @@
+//! Publishing at this node: a message is encoded into a slot, goes the same path as a received one, and its publisher
+//! is told when it is through, which for a stored message means: on the disk.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use levada_engine::{ClaimError, PushError, Sink, count_copy};
+use levada_stages::unix_ns;
+use levada_wire::waku::message::Message;
+use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
+use tokio::sync::{Notify, oneshot};
+
+use crate::node::ingress::Ingress;
+use crate::rest::{PublishError, PublishMessage, Published};
+
+/// How long a publisher waits; nwaku gives up after as long.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Those who wait for a message to go through the path, by ticket.
+#[derive(Debug, Default)]
+pub struct Tickets {
+    waiting: Mutex<HashMap<u64, oneshot::Sender<WakuRecord>>>,
+    next: AtomicU64,
+}
+
+impl Tickets {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<WakuRecord>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new ticket, never 0, which is given back when dropped.
+    fn draw(self: &Arc<Self>) -> (Ticket, oneshot::Receiver<WakuRecord>) {
+        let number = self.next.fetch_add(1, Relaxed) + 1;
+        let (sender, receiver) = oneshot::channel();
+        self.waiting().insert(number, sender);
+        (Ticket { number, tickets: self.clone() }, receiver)
+    }
+
+    fn answer(&self, record: WakuRecord) {
+        if let Some(sender) = self.waiting().remove(&record.ticket) {
+            // Whoever waited may have gone away.
+            let _ = sender.send(record);
+        }
+    }
+}
+
+/// Takes its number out of the table when the publisher goes away before the answer comes.
+struct Ticket {
+    number: u64,
+    tickets: Arc<Tickets>,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.tickets.waiting().remove(&self.number);
+    }
+}
+
+/// Hands out the answers until the topology has ended.
+pub async fn run(mut answers: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, tickets: Arc<Tickets>) {
+    while !answers.iter().all(Sink::is_finished) {
+        let mut moved = false;
+        for sink in &mut answers {
+            while let Some(envelope) = sink.pop() {
+                moved = true;
+                tickets.answer(envelope.record());
+            }
+        }
+        if !moved {
+            ready.notified().await;
+        }
+    }
+}
+
+/// Publishes on topic number `topic` and waits for the outcome.
+pub async fn publish(
+    ingress: &Ingress,
+    tickets: &Arc<Tickets>,
+    topic: u32,
+    message: PublishMessage,
+    message_bytes_max: usize,
+) -> Result<Published, PublishError> {
+    let (ticket, answer) = tickets.draw();
+    enter(ingress, ticket.number, topic, &message, message_bytes_max)?;
+    drop(message);
+    let record = match tokio::time::timeout(ANSWER_TIME_MAX, answer).await {
+        Ok(Ok(record)) => record,
+        Ok(Err(_)) => return Err(PublishError::ShuttingDown),
+        Err(_) => return Err(PublishError::Timeout),
+    };
+    match record.verdict {
+        Verdict::Accept => Ok(Published { message_hash: record.hash }),
+        // It went through before: published twice is published.
+        Verdict::Ignore => Ok(Published { message_hash: record.hash }),
+        Verdict::Pending | Verdict::Reject => Err(refusal(record.reject_reason, message_bytes_max)),
+    }
+}
+
+/// Encodes the message into a slot and hands it to the path.
+fn enter(
+    ingress: &Ingress,
+    ticket: u64,
+    topic: u32,
+    message: &PublishMessage,
+    message_bytes_max: usize,
+) -> Result<(), PublishError> {
+    if ingress.is_closed() {
+        return Err(PublishError::ShuttingDown);
+    }
+    let encoded = Message {
+        payload: &message.payload,
+        content_topic: &message.content_topic,
+        version: message.version,
+        timestamp: message.timestamp_ns.unwrap_or_else(unix_ns),
+        meta: message.meta.as_deref().unwrap_or_default(),
+        proof: message.proof.as_deref().unwrap_or_default(),
+        ephemeral: message.ephemeral,
+    };
+    let bytes = encoded.encoded_len();
+    if bytes > message_bytes_max {
+        return Err(PublishError::TooLarge { limit_bytes: message_bytes_max });
+    }
+    let lane = ingress.lane(ticket as usize);
+    let mut slot = lane.arena().claim(bytes).map_err(|error| match error {
+        ClaimError::TooLarge { .. } => PublishError::TooLarge { limit_bytes: message_bytes_max },
+        _ => PublishError::ArenaFull,
+    })?;
+    let written = encoded.encode_into(slot.payload_mut()).map_err(|error| PublishError::Invalid(error.to_string()))?;
+    count_copy(message.payload.len());
+    slot.set_len(written);
+    let arrived_ns = ingress.now_ns();
+    *slot.record_mut() = WakuRecord { topic, ticket, origin: Origin::Publish, arrived_ns, ..WakuRecord::default() };
+    lane.push(slot.share()).map_err(|error| match error {
+        PushError::Full(_) => PublishError::Busy,
+        PushError::Closed(_) => PublishError::ShuttingDown,
+    })
+}
+
+fn refusal(reason: RejectReason, message_bytes_max: usize) -> PublishError {
+    match reason {
+        RejectReason::TooLarge => PublishError::TooLarge { limit_bytes: message_bytes_max },
+        reason => PublishError::Invalid(format!("the message was refused: {}", reason.label())),
+    }
+}

@@ -1,0 +1,248 @@
+//! The node's metrics, each named once with the counter it reads. Names with the prefix `waku_` are nwaku v0.38.1's.
+
+use std::sync::Arc;
+
+use levada_engine::{Arena, Regime, TopologyStats, heap};
+use levada_net::{NetHandle, counters as net};
+use levada_wire::hash;
+use levada_wire::waku::{WakuRecord, message};
+
+use crate::metrics::{Kind, Labels, Metrics, Value};
+use crate::node::ingress::Ingress;
+use crate::rest::counters as rest;
+use crate::topology::Shared;
+
+/// Everything the metrics read.
+pub struct Sources {
+    /// The tables of the stages.
+    pub shared: Shared,
+    /// Links, stages and workers.
+    pub stats: Arc<TopologyStats>,
+    /// The way in.
+    pub ingress: Arc<Ingress>,
+    /// The network.
+    pub net: NetHandle,
+}
+
+/// The table of metrics.
+pub fn metrics(sources: Sources) -> Metrics {
+    let Sources { shared, stats, ingress, net } = sources;
+    let arena = ingress.arena().clone();
+    let table = Metrics::new().process();
+    let table = path(table, &shared, ingress);
+    let table = archive(table, &shared);
+    let table = engine(table, &stats, arena);
+    let table = network(table, net);
+    table
+        .counter("levada_rest_requests", "REST requests answered", || rest::REQUESTS.value())
+        .counter("levada_rest_refused", "REST requests refused because the request was wrong", || rest::REFUSED.value())
+        .counter("levada_rest_failed", "REST requests that the node could not serve", || rest::FAILED.value())
+}
+
+fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
+    let (validated, rejected) = (shared.validated.clone(), shared.validated.clone());
+    let (seen, traffic, bytes, largest) =
+        (shared.seen.clone(), shared.traffic.clone(), shared.traffic.clone(), shared.traffic.clone());
+    let (filter, filter_matched) = (shared.subscriptions.clone(), shared.subscriptions.clone());
+    table
+        .gauge_with_labels("waku_version", "The version of the node", &[("version", crate::rest::VERSION)], || 1_u64)
+        .counter("levada_message_decodes", "WakuMessage decodes, failed ones included", || message::DECODES.value())
+        .counter("levada_message_decoded_bytes", "Bytes of messages decoded", || message::DECODED_BYTES.value())
+        .counter("levada_message_hashes", "Deterministic message hashes computed", || hash::MESSAGE_HASHES.value())
+        .counter("levada_message_ids", "gossipsub message ids computed", || hash::MESSAGE_IDS.value())
+        .counter("levada_message_hashed_bytes", "Bytes hashed for message hashes and ids", || {
+            hash::HASHED_BYTES.value()
+        })
+        .counter("levada_payload_copies", "Payload copies made by the node's own code", payload_copies)
+        .counter("levada_payload_copies_bytes", "Bytes of those copies", payload_copied_bytes)
+        .counter("levada_heap_allocations", "Heap allocations of the process", heap::allocations_total)
+        .counter_with_labels("levada_messages_validated", VALIDATED, &[("result", "accepted")], move || {
+            validated.accepted.value()
+        })
+        .counter_with_labels("levada_messages_validated", VALIDATED, &[("result", "rejected")], move || {
+            rejected.rejected.value()
+        })
+        .counter("levada_messages_malformed", "Messages rejected because they cannot be decoded", || {
+            message::DECODE_FAILURES.value()
+        })
+        .counter("levada_messages_duplicate", "Messages that had been seen before", move || seen.duplicates_total())
+        .counter("levada_messages_unknown_topic", "Messages on a topic the node takes no part in", move || {
+            ingress.unknown_topic.value()
+        })
+        .counter_with_labels("waku_node_messages", "Messages accepted", &[("type", "relay")], move || {
+            traffic.rows().map(|row| row.messages).sum::<u64>()
+        })
+        .family(Kind::Counter, "levada_topic_bytes", "Bytes of accepted messages by pubsub topic", move || {
+            per_topic(&bytes, |row| row.bytes)
+        })
+        .family(Kind::Gauge, "waku_relay_max_msg_bytes_per_shard", "Largest accepted message by shard", move || {
+            per_topic(&largest, |row| row.bytes_max)
+        })
+        .gauge("levada_filter_criteria", "Filter criteria held", move || filter.count() as u64)
+        .counter("levada_filter_matches", "Pairs of a message and a filter subscriber that wants it", move || {
+            filter_matched.matched_total()
+        })
+}
+
+const VALIDATED: &str = "Messages by the validators' outcome";
+
+fn per_topic(
+    traffic: &levada_stages::trace::TopicTraffic,
+    of: fn(&levada_stages::trace::Traffic<'_>) -> u64,
+) -> Vec<(Labels, Value)> {
+    traffic.rows().map(|row| (vec![("shard", row.topic.to_owned())], Value::Unsigned(of(&row)))).collect()
+}
+
+fn payload_copies() -> u64 {
+    levada_engine::PAYLOAD_COPIES.value() + levada_archive::counters::ARCHIVE_COPIES.value()
+}
+
+fn payload_copied_bytes() -> u64 {
+    levada_engine::PAYLOAD_COPIED_BYTES.value() + levada_archive::counters::ARCHIVE_COPIED_BYTES.value()
+}
+
+fn archive(table: Metrics, shared: &Shared) -> Metrics {
+    let archived = || shared.archived.clone();
+    let backlog = || shared.backlog.clone();
+    let (stored, duplicates, failed, transactions, insert_ns) =
+        (archived(), archived(), archived(), archived(), archived());
+    let (waiting, full, ephemeral, too_old, future) = (backlog(), backlog(), backlog(), backlog(), backlog());
+    table
+        .gauge_with_labels(
+            "waku_archive_messages",
+            "Messages on the disk since the start",
+            &[("type", "stored")],
+            move || stored.stored.value(),
+        )
+        .counter("levada_archive_duplicates", "Messages the archive had already", move || duplicates.duplicates.value())
+        .counter_with_labels("waku_archive_errors", NOT_ARCHIVED, &[("type", "insert_failure")], move || {
+            failed.failed.value()
+        })
+        .counter_with_labels("waku_archive_errors", NOT_ARCHIVED, &[("type", "backlog_full")], move || {
+            full.full.value()
+        })
+        .counter_with_labels("waku_archive_errors", NOT_ARCHIVED, &[("type", "invalid_message_too_old")], move || {
+            too_old.too_old.value()
+        })
+        .counter_with_labels(
+            "waku_archive_errors",
+            NOT_ARCHIVED,
+            &[("type", "invalid_message_future_timestamp")],
+            move || future.future.value(),
+        )
+        .counter("levada_archive_ephemeral", "Ephemeral messages, which are never archived", move || {
+            ephemeral.ephemeral.value()
+        })
+        .counter("levada_archive_transactions", "Transactions", move || transactions.transactions.value())
+        .counter("levada_archive_insert_seconds", "Time spent in transactions", move || {
+            insert_ns.insert_ns.value() as f64 / 1e9
+        })
+        .gauge("levada_archive_backlog_bytes", "Bytes waiting for the archive", move || waiting.bytes())
+        .counter("waku_store_queries", "Store queries answered", || levada_archive::counters::QUERIES.value())
+        .counter("waku_store_errors", "Store queries that failed", || levada_archive::counters::QUERY_FAILURES.value())
+}
+
+const NOT_ARCHIVED: &str = "Messages that were relayed and not archived";
+
+fn engine(table: Metrics, stats: &Arc<TopologyStats>, arena: Arc<Arena<WakuRecord>>) -> Metrics {
+    let of_stages = |read: fn(&levada_engine::StageStats) -> u64| {
+        let stats = stats.clone();
+        move || {
+            let row =
+                |stage: &Arc<levada_engine::StageStats>| (vec![("stage", stage.name.clone())], read(stage).into());
+            stats.stages.iter().map(row).collect()
+        }
+    };
+    let of_links = |read: fn(&levada_engine::LinkStats) -> u64| {
+        let stats = stats.clone();
+        move || {
+            let row = |link: &Arc<levada_engine::LinkStats>| (vec![("link", link.name.clone())], read(link).into());
+            stats.links.iter().map(row).collect()
+        }
+    };
+    let workers = stats.clone();
+    let (slots, full) = (arena.clone(), arena);
+    table
+        .family(
+            Kind::Counter,
+            "levada_stage_envelopes",
+            "Envelopes a stage took",
+            of_stages(|stage| stage.envelopes_total()),
+        )
+        .family(Kind::Counter, "levada_stage_batches", "Batches a stage took", of_stages(|stage| stage.batches_total()))
+        .family(Kind::Counter, "levada_stage_panics", "Panics of a stage", of_stages(|stage| stage.panics_total()))
+        .family(Kind::Gauge, "levada_link_depth", "Envelopes waiting in a link", of_links(|link| link.depth() as u64))
+        .family(
+            Kind::Counter,
+            "levada_link_envelopes",
+            "Envelopes that passed a link",
+            of_links(|link| link.passed_total()),
+        )
+        .family(Kind::Counter, "levada_link_full", "Times a link was found full", of_links(|link| link.full_total()))
+        .family(
+            Kind::Counter,
+            "levada_link_dropped",
+            "Envelopes a full link dropped",
+            of_links(|link| link.dropped_total()),
+        )
+        .family(Kind::Counter, "levada_worker_seconds", "What workers do with their time", move || regimes(&workers))
+        .family(Kind::Gauge, "levada_arena_slots", "Slots by class and state", move || arena_slots(&slots))
+        .counter("levada_arena_full", "Slots refused because all were in use", move || full.full_total())
+}
+
+fn regimes(stats: &TopologyStats) -> Vec<(Labels, Value)> {
+    let of_worker = |worker: &Arc<levada_engine::WorkerStats>| {
+        Regime::ALL.map(|regime| {
+            let labels = vec![("worker", worker.name.clone()), ("regime", regime.label().to_owned())];
+            (labels, Value::Float(worker.regime_ns(regime) as f64 / 1e9))
+        })
+    };
+    stats.workers.iter().flat_map(of_worker).collect()
+}
+
+fn arena_slots(arena: &Arena<WakuRecord>) -> Vec<(Labels, Value)> {
+    let of_class = |class: levada_engine::ClassUsage| {
+        let states = [("used", class.slots_in_use), ("free", class.slots - class.slots_in_use)];
+        states.map(|(state, slots)| {
+            let labels = vec![("payload_bytes", class.payload_bytes.to_string()), ("state", state.to_owned())];
+            (labels, Value::Unsigned(slots))
+        })
+    };
+    arena.usage().flat_map(of_class).collect()
+}
+
+fn network(table: Metrics, handle: NetHandle) -> Metrics {
+    /// Counters of the network, by name and help.
+    macro_rules! counters {
+        ($table:expr, $($name:literal, $help:literal, $counter:ident;)*) => {
+            $table$(.counter($name, $help, || net::$counter.value()))*
+        };
+    }
+    let table = table.gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64);
+    counters! { table,
+        "levada_net_messages_in", "Messages that relay delivered, each once", MESSAGES_IN;
+        "levada_net_message_bytes_in", "Bytes of those messages", MESSAGE_BYTES_IN;
+        "levada_net_messages_too_large", "Messages refused by their size", MESSAGES_TOO_LARGE;
+        "levada_net_messages_dropped", "Messages dropped before they reached the path", MESSAGES_DROPPED;
+        "levada_net_published", "Messages published to at least one peer", PUBLISHED;
+        "levada_net_publish_no_peers", "Messages published while no peer subscribed", PUBLISH_NO_PEERS;
+        "levada_net_publish_queue_full", "Messages that met only full send queues", PUBLISH_QUEUE_FULL;
+        "levada_net_verdicts_accept", "Verdicts that forward a message", VERDICTS_ACCEPT;
+        "levada_net_verdicts_ignore", "Verdicts that drop a message", VERDICTS_IGNORE;
+        "levada_net_verdicts_reject", "Verdicts that blame the sender", VERDICTS_REJECT;
+        "levada_net_verdicts_late", "Verdicts that came when the router had forgotten the message", VERDICTS_LATE;
+        "levada_net_send_queue_drops", "Messages dropped from a peer's send queue", SEND_QUEUE_DROPS;
+        "levada_net_inbound_stalls", "Times reading stopped because the path was full", INBOUND_STALLS;
+        "levada_net_dials_ok", "Outgoing connections established", DIALS_OK;
+        "levada_net_dials_failed", "Outgoing connections that failed", DIALS_FAILED;
+        "levada_net_incoming_failed", "Incoming connections that failed", INCOMING_FAILED;
+        "levada_net_ping_disconnects", "Connections closed for want of pings", PING_DISCONNECTS;
+        "levada_net_score_disconnects", "Peers disconnected for their score", SCORE_DISCONNECTS;
+        "levada_net_metadata_answered", "Metadata requests answered", METADATA_ANSWERED;
+        "levada_net_metadata_other_cluster", "Peers disconnected because of their cluster", METADATA_OTHER_CLUSTER;
+        "levada_net_metadata_unsupported", "Peers without the metadata protocol", METADATA_UNSUPPORTED;
+        "levada_net_metadata_malformed", "Metadata frames that do not parse", METADATA_MALFORMED;
+        "levada_net_socket_bytes_in", "Bytes read from sockets", SOCKET_BYTES_IN;
+        "levada_net_socket_bytes_out", "Bytes written to sockets", SOCKET_BYTES_OUT;
+    }
+}

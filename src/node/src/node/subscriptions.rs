@@ -1,0 +1,103 @@
+//! Which pubsub topics the node takes part in, and for whose sake.
+//!
+//! A topic is joined for its own sake (configuration, REST) or for content topics that shard to it; it is left when
+//! neither is the case any more.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use levada_net::{NetHandle, SubscribeError};
+use levada_stages::event::{EventCache, Interest};
+use levada_wire::waku::TopicTable;
+use levada_wire::waku::topics::PubsubTopic;
+use tokio::sync::Mutex;
+
+use crate::rest::{Topic, TopicError};
+
+/// Content topics REST clients may subscribe to together.
+const CONTENT_TOPICS_MAX: usize = 10_000;
+
+/// The subscriptions, and what follows from them in the relay and in the REST cache.
+pub struct Subscriptions {
+    net: NetHandle,
+    topics: Arc<TopicTable>,
+    events: Arc<EventCache>,
+    joined: Mutex<HashMap<PubsubTopic, Reasons>>,
+}
+
+#[derive(Debug, Default)]
+struct Reasons {
+    own_sake: bool,
+    content_topics: HashSet<String>,
+}
+
+impl Subscriptions {
+    /// None yet.
+    pub fn new(net: NetHandle, topics: Arc<TopicTable>, events: Arc<EventCache>) -> Self {
+        Self { net, topics, events, joined: Mutex::default() }
+    }
+
+    /// The number of a topic that the node takes part in.
+    pub async fn number(&self, topic: PubsubTopic) -> Option<u32> {
+        self.joined.lock().await.get(&topic)?;
+        self.topics.find(&topic.to_string())
+    }
+
+    /// Subscribes to `topic`, which content topics stand for at shard `shard`.
+    pub async fn subscribe(&self, topic: &Topic, shard: PubsubTopic) -> Result<(), TopicError> {
+        let mut joined = self.joined.lock().await;
+        let contents: usize = joined.values().map(|reasons| reasons.content_topics.len()).sum();
+        if matches!(topic, Topic::Content(_)) && contents >= CONTENT_TOPICS_MAX {
+            let text =
+                format!("the node holds its maximum of {CONTENT_TOPICS_MAX} content topics; unsubscribe some first");
+            return Err(TopicError::Unavailable(text));
+        }
+        let name = shard.to_string();
+        let number = self.topics.intern(&name).map_err(|error| TopicError::Unavailable(error.to_string()))?;
+        if !joined.contains_key(&shard) {
+            self.net.subscribe(&name).await.map_err(unavailable)?;
+        }
+        let reasons = joined.entry(shard).or_default();
+        match topic {
+            Topic::Pubsub(_) => {
+                reasons.own_sake = true;
+                self.events.open(Interest::Topic(number));
+            }
+            Topic::Content(content_topic) => {
+                reasons.content_topics.insert(content_topic.clone());
+                self.events.open(Interest::ContentTopic(number, content_topic));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the subscription to `topic`, and leaves the shard when it was the last reason for it.
+    pub async fn unsubscribe(&self, topic: &Topic, shard: PubsubTopic) -> Result<(), TopicError> {
+        let mut joined = self.joined.lock().await;
+        let (Some(reasons), Some(number)) = (joined.get_mut(&shard), self.topics.find(&shard.to_string())) else {
+            return Ok(());
+        };
+        match topic {
+            Topic::Pubsub(_) => {
+                reasons.own_sake = false;
+                self.events.close(Interest::Topic(number));
+            }
+            Topic::Content(content_topic) => {
+                reasons.content_topics.remove(content_topic);
+                self.events.close(Interest::ContentTopic(number, content_topic));
+            }
+        }
+        if !reasons.own_sake && reasons.content_topics.is_empty() {
+            joined.remove(&shard);
+            self.net.unsubscribe(&shard.to_string()).await.map_err(unavailable)?;
+        }
+        Ok(())
+    }
+}
+
+fn unavailable(error: SubscribeError) -> TopicError {
+    match error {
+        SubscribeError::Stopped => TopicError::ShuttingDown,
+        error => TopicError::Unavailable(error.to_string()),
+    }
+}

@@ -1,0 +1,74 @@
+//! The REST API of the node, compatible with nwaku's: routes, JSON forms and error texts.
+//!
+//! Every error is text/plain: one sentence that says what is wrong and where. Where this API is stricter than nwaku's,
+//! it refuses what would otherwise be answered wrongly in silence: an unknown or repeated query parameter is a 400.
+
+mod backend;
+mod body;
+pub mod counters;
+mod error;
+mod message;
+mod relay;
+mod routes;
+pub(crate) mod server;
+mod store;
+mod store_query;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+pub use backend::{
+    Backend, CachedMessage, ConnectionStatus, Health, HealthState, Info, ProtocolHealth, PublishMessage, Published,
+    Topic,
+};
+pub use error::{NotSubscribed, PublishError, QueryError, ServeError, TopicError};
+pub use message::META_BYTES_MAX;
+pub use server::ServerLimits;
+
+/// The text of `GET /version`.
+pub const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// What the REST API is told at its start.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The largest encoded message that the node relays, in bytes (`--max-msg-size`).
+    pub message_bytes_max: usize,
+    /// What the server lets its clients hold.
+    pub limits: ServerLimits,
+}
+
+impl Default for Options {
+    /// 150 KiB messages, as on The Waku Network.
+    fn default() -> Self {
+        Self { message_bytes_max: 150 * 1024, limits: ServerLimits::default() }
+    }
+}
+
+/// What every request sees.
+struct Api {
+    backend: Arc<dyn Backend>,
+    options: Options,
+}
+
+const SERVICE: server::Service = server::Service { name: "REST", flag: "--rest-address, --rest-port" };
+
+/// Serves the REST API of `backend` on `address`, and returns the address bound (port 0 asks for a free one) with the
+/// future that serves it, which ends after `shutdown` once open requests are answered or their time is over.
+///
+/// # Errors
+/// [`ServeError::Bind`] when the address cannot be listened on.
+pub async fn serve(
+    address: SocketAddr,
+    backend: Arc<dyn Backend>,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(SocketAddr, impl Future<Output = ()> + Send + 'static), ServeError> {
+    let limits = options.limits.clone();
+    let router = routes::router(Arc::new(Api { backend, options }));
+    server::serve(address, SERVICE, router, limits, shutdown).await
+}

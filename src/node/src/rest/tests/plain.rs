@@ -1,0 +1,74 @@
+//! Health, info, version, unknown routes, wrong methods.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{MemoryNode, get, post, send};
+use crate::rest::VERSION;
+
+#[tokio::test]
+async fn health_names_the_node_the_connection_and_each_protocol() {
+    let node = Arc::new(MemoryNode::default());
+    assert_eq!(
+        get(&node, "/health").await.json(),
+        json!({
+            "nodeHealth": "READY",
+            "connectionStatus": "Disconnected",
+            "protocolsHealth": [
+                {"Relay": "NOT_READY", "desc": "no peer is connected"},
+                {"Store": "READY"},
+                {"Filter": "NOT_MOUNTED"},
+            ],
+        })
+    );
+}
+
+#[tokio::test]
+async fn info_and_version_are_there_under_both_paths() {
+    let node = Arc::new(MemoryNode::default());
+    for path in ["/info", "/debug/v1/info"] {
+        let expected = json!({"listenAddresses": ["/ip4/127.0.0.1/tcp/60000/p2p/16Uiu2"], "enrUri": "enr:-x"});
+        assert_eq!(get(&node, path).await.json(), expected);
+    }
+    for path in ["/version", "/debug/v1/version"] {
+        let answer = get(&node, path).await;
+        assert_eq!((answer.status, answer.text.as_str()), (200, VERSION));
+        assert!(answer.content_type.starts_with("text/plain"));
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_route_lists_the_routes() {
+    let node = Arc::new(MemoryNode::default());
+    get(&node, "/").await.refuses(404, &["GET /", "/health", "/store/v3/messages"]);
+    post(&node, "/store/v1/messages", "").await.refuses(404, &["POST /store/v1/messages"]);
+    // A topic that was not percent-encoded is several segments, so the hint says what to do.
+    get(&node, "/relay/v1/messages//waku/2/rs/0/0").await.refuses(404, &["%2Fwaku%2F2%2Frs%2F0%2F0"]);
+    get(&node, &format!("/{}", "x".repeat(20_000))).await.refuses(404, &["/xxx"]);
+}
+
+#[tokio::test]
+async fn a_wrong_method_names_those_that_work() {
+    let node = Arc::new(MemoryNode::default());
+    let answer = post(&node, "/health", "").await;
+    answer.refuses(405, &["/health", "POST", "Allow"]);
+    assert_eq!(answer.allow.as_deref(), Some("GET,HEAD"));
+    send(&node, "PUT", "/relay/v1/subscriptions", "[]").await.refuses(405, &["PUT"]);
+    send(&node, "DELETE", "/store/v3/messages", "").await.refuses(405, &["DELETE"]);
+}
+
+#[tokio::test]
+async fn options_answer_on_the_relay_routes() {
+    let node = Arc::new(MemoryNode::default());
+    for (path, allow) in [
+        ("/relay/v1/subscriptions", "POST, DELETE, OPTIONS"),
+        ("/relay/v1/messages/x", "GET, POST, OPTIONS"),
+        ("/relay/v1/auto/subscriptions", "POST, DELETE, OPTIONS"),
+        ("/relay/v1/auto/messages", "POST, OPTIONS"),
+        ("/relay/v1/auto/messages/x", "GET, OPTIONS"),
+    ] {
+        let answer = send(&node, "OPTIONS", path, "").await;
+        assert_eq!((answer.status, answer.allow.as_deref()), (204, Some(allow)), "{path}");
+    }
+}

@@ -1,0 +1,211 @@
+//! The path of a message through the node, drawn in one place.
+//!
+//! ```text
+//!            ┌ path:N (one worker per lane) ─────────────────────────────────────────────────────────────┐
+//! ingress:N ─→ id_hash → seen → decode → validate → message_hash → relay ─→ trace → filter → event → backlog ─┐
+//!            │            └─────────┴─────────┴────── refused ────→  │ │                              │skip   │
+//! egress:N  ←┼───────────────────────────────────────────────────────┘ └ refused ──→ answer ←─────────┘       │
+//! answers:N ←┼──────────────────────────────────────────────────────────────────────────┘                      │
+//!            └───────────────────────────────────────────────────────────────────────────────────────────┘    │
+//!            ┌ archive (one worker, blocks on the disk) ┐                                                       │
+//! answers   ←─ answer ← archive ←───────────────────────────────────────────────────────────────────────────────┘
+//!            └──────────────────────────────────────────┘
+//! ```
+//! Without an archive, `event` leads to `answer` directly.
+
+use std::sync::Arc;
+
+use levada_archive::Archive;
+use levada_engine::{
+    Arena, LinkConfig, Policy, Sink, Source, StageId, Topology, TopologyBuilder, TopologyError, Waker, WorkerId,
+};
+use levada_stages::answer::Answer;
+use levada_stages::archive::{ArchiveCounters, ArchiveStage};
+use levada_stages::backlog::{BACKLOG_BYTES_MAX, Backlog, BacklogStage};
+use levada_stages::decode::Decode;
+use levada_stages::event::{Event, EventCache};
+use levada_stages::filter::{Filter, Subscriptions};
+use levada_stages::id_hash::IdHash;
+use levada_stages::message_hash::MessageHash;
+use levada_stages::relay::Relay;
+use levada_stages::seen::{IDS_MAX, Seen, SeenSet, WINDOW};
+use levada_stages::trace::{TopicTraffic, Trace};
+use levada_stages::validate::{Validate, ValidateCounters};
+use levada_wire::waku::{TopicTable, WakuRecord};
+
+/// Messages that may wait between the network and a lane, and on the way back.
+const LINK_ENVELOPES: usize = 1_024;
+
+/// Messages that may wait for the archive, if their bytes allow it.
+const ARCHIVE_LINK_ENVELOPES: usize = 8_192;
+
+/// Room in the archive's link for what is admitted while it is nearly full: a batch of each lane, twice.
+const ARCHIVE_LINK_MARGIN: usize = 1_024;
+
+/// Pubsub topics a node can take part in: the shards of a cluster (51/WAKU2-RELAY-SHARDING).
+pub const TOPICS_MAX: usize = 1_024;
+
+/// What the stages share with the rest of the node.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// The pubsub topics and their numbers.
+    pub topics: Arc<TopicTable>,
+    /// The ids seen lately.
+    pub seen: Arc<SeenSet>,
+    /// Messages by the validators' outcome.
+    pub validated: Arc<ValidateCounters>,
+    /// Messages and bytes per pubsub topic.
+    pub traffic: Arc<TopicTraffic>,
+    /// Filter criteria.
+    pub subscriptions: Arc<Subscriptions>,
+    /// The REST cache.
+    pub events: Arc<EventCache>,
+    /// What waits for the archive.
+    pub backlog: Arc<Backlog>,
+    /// What the archive stage did.
+    pub archived: Arc<ArchiveCounters>,
+}
+
+impl Shared {
+    /// Empty tables; the REST cache holds `cache_messages_max` messages in `cache_bytes_max` bytes.
+    pub fn new(cache_messages_max: usize, cache_bytes_max: usize) -> Self {
+        let topics = Arc::new(TopicTable::new(TOPICS_MAX));
+        let backlog_envelopes = (ARCHIVE_LINK_ENVELOPES - ARCHIVE_LINK_MARGIN) as u64;
+        Self {
+            seen: Arc::new(SeenSet::new(IDS_MAX, WINDOW)),
+            validated: Arc::default(),
+            traffic: Arc::new(TopicTraffic::new(topics.clone(), TOPICS_MAX)),
+            topics,
+            subscriptions: Arc::default(),
+            events: Arc::new(EventCache::new(cache_messages_max, cache_bytes_max)),
+            backlog: Arc::new(Backlog::new(BACKLOG_BYTES_MAX, backlog_envelopes)),
+            archived: Arc::default(),
+        }
+    }
+}
+
+/// How the path is laid out.
+pub struct Plan {
+    /// Lanes, each on a worker of its own.
+    pub lanes: usize,
+    /// Largest encoded message, in bytes.
+    pub message_bytes_max: usize,
+    /// The archive to store to, if any.
+    pub archive: Option<Box<dyn Archive>>,
+}
+
+/// The ends of the path that the node holds.
+#[derive(Debug)]
+pub struct Ends {
+    /// One way in per lane.
+    pub ingress: Vec<Source<WakuRecord>>,
+    /// Verdicts and messages to publish, one per lane.
+    pub egress: Vec<Sink<WakuRecord>>,
+    /// Messages somebody waits for: one per lane, and one of the archive.
+    pub answers: Vec<Sink<WakuRecord>>,
+}
+
+/// Draws the path. `egress` and `answers` wake whoever empties the sinks of those names.
+///
+/// # Errors
+/// [`TopologyError`] when the drawing is refused, which a test rules out for every plan.
+pub fn draw(
+    arena: Arc<Arena<WakuRecord>>,
+    shared: &Shared,
+    plan: Plan,
+    egress: &Waker,
+    answers: &Waker,
+) -> Result<(Topology<WakuRecord>, Ends), TopologyError> {
+    let mut drawing = TopologyBuilder::new(arena);
+    let mut ends = Ends { ingress: Vec::new(), egress: Vec::new(), answers: Vec::new() };
+    let store = plan.archive.map(|archive| draw_archive(&mut drawing, shared, archive, answers, &mut ends));
+    for lane in 0..plan.lanes {
+        let worker = drawing.worker(&format!("path:{lane}"));
+        let mut pen = Pen { drawing: &mut drawing, shared, worker, lane };
+        let (entry, relay) = pen.up_to_relay(plan.message_bytes_max);
+        let answer = pen.stage("answer", Answer);
+        pen.consumers(relay, answer, store);
+        let sink = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
+        ends.ingress.push(drawing.source(&format!("ingress:{lane}"), entry, LINK_ENVELOPES));
+        ends.egress.push(drawing.sink(&format!("egress:{lane}"), relay, "egress", sink, egress.clone()));
+        ends.answers.push(drawing.sink(&format!("answers:{lane}"), answer, "waited_for", sink, answers.clone()));
+    }
+    Ok((drawing.build()?, ends))
+}
+
+type Drawing = TopologyBuilder<WakuRecord>;
+
+fn draw_archive(
+    drawing: &mut Drawing,
+    shared: &Shared,
+    archive: Box<dyn Archive>,
+    answers: &Waker,
+    ends: &mut Ends,
+) -> StageId {
+    let worker = drawing.blocking_worker("archive");
+    let (topics, backlog, counters) = (shared.topics.clone(), shared.backlog.clone(), shared.archived.clone());
+    let store = drawing.stage(worker, "archive", ArchiveStage::new(archive, topics, backlog, counters));
+    let answer = drawing.stage(worker, "answer", Answer);
+    let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
+    drawing.link_with(store, "next", answer, link);
+    let sink = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
+    ends.answers.push(drawing.sink("answers", answer, "waited_for", sink, answers.clone()));
+    store
+}
+
+/// Draws one lane.
+struct Pen<'a> {
+    drawing: &'a mut Drawing,
+    shared: &'a Shared,
+    worker: WorkerId,
+    lane: usize,
+}
+
+impl Pen<'_> {
+    fn stage(&mut self, name: &str, stage: impl levada_engine::Stage<WakuRecord> + 'static) -> StageId {
+        self.drawing.stage(self.worker, &format!("{name}:{}", self.lane), stage)
+    }
+
+    /// From the way in to the verdict; returns the first stage and the relay stage.
+    fn up_to_relay(&mut self, message_bytes_max: usize) -> (StageId, StageId) {
+        let id_hash = self.stage("id_hash", IdHash);
+        let seen = self.stage("seen", Seen::new(self.shared.seen.clone()));
+        let decode = self.stage("decode", Decode);
+        let rules = Validate::standard(message_bytes_max, self.shared.validated.clone());
+        let validate = self.stage("validate", rules);
+        let message_hash = self.stage("message_hash", MessageHash::new(self.shared.topics.clone()));
+        let relay = self.stage("relay", Relay);
+        self.drawing.link(id_hash, "next", seen);
+        self.drawing.link(seen, "new", decode);
+        self.drawing.link(decode, "decoded", validate);
+        self.drawing.link(validate, "accepted", message_hash);
+        self.drawing.link(message_hash, "next", relay);
+        self.drawing.link(seen, "duplicate", relay);
+        self.drawing.link(decode, "rejected", relay);
+        self.drawing.link(validate, "rejected", relay);
+        (id_hash, relay)
+    }
+
+    /// From the verdict to the local consumers and the answer.
+    fn consumers(&mut self, relay: StageId, answer: StageId, store: Option<StageId>) {
+        let trace = self.stage("trace", Trace::new(self.shared.traffic.clone()));
+        let filter = self.stage("filter", Filter::new(self.shared.subscriptions.clone()));
+        let event = self.stage("event", Event::new(self.shared.events.clone()));
+        self.drawing.link(relay, "refused", answer);
+        self.drawing.link(relay, "accepted", trace);
+        self.drawing.link(trace, "next", filter);
+        self.drawing.link(filter, "next", event);
+        let Some(store) = store else {
+            self.drawing.link(event, "next", answer);
+            return;
+        };
+        let backlog = self.stage("backlog", BacklogStage::new(self.shared.backlog.clone()));
+        self.drawing.link(event, "next", backlog);
+        self.drawing.link(backlog, "skip", answer);
+        let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
+        self.drawing.link_with(backlog, "store", store, link);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! `archive`: stores messages straight from their slots, a batch in one transaction (13/WAKU2-STORE).
+//!
+//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it is stored, or counted as failed; a
+//! failing disk costs the messages it fails on and nothing else.
+//! Cost: what the archive writes; no copy of ours.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use levada_archive::{Archive, ArchiveMessage};
+use levada_engine::{BatchLimit, Counter, Stage, View};
+use levada_wire::waku::{TopicTable, WakuRecord};
+
+use crate::backlog::Backlog;
+use crate::{Messages, Ports};
+
+/// Most messages in one transaction.
+const TRANSACTION_MESSAGES_MAX: usize = 256;
+
+/// A transaction takes no further message once it holds this many bytes.
+const TRANSACTION_BYTES_MAX: usize = 16 << 20;
+
+/// Time between two log lines about a failing archive.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// What the archive stage counts.
+#[derive(Debug, Default)]
+pub struct ArchiveCounters {
+    /// Messages stored: their transaction is on the disk.
+    pub stored: Counter,
+    /// Messages the archive had already.
+    pub duplicates: Counter,
+    /// Messages whose transaction failed.
+    pub failed: Counter,
+    /// Transactions.
+    pub transactions: Counter,
+    /// Time spent in transactions, in nanoseconds.
+    pub insert_ns: Counter,
+}
+
+/// Writes batches to the archive.
+pub struct ArchiveStage {
+    /// Present until the stage finishes and closes it.
+    archive: Option<Box<dyn Archive>>,
+    topics: Arc<TopicTable>,
+    backlog: Arc<Backlog>,
+    counters: Arc<ArchiveCounters>,
+    logged: Option<Instant>,
+}
+
+impl ArchiveStage {
+    /// The one writer of `archive`.
+    pub fn new(
+        archive: Box<dyn Archive>,
+        topics: Arc<TopicTable>,
+        backlog: Arc<Backlog>,
+        counters: Arc<ArchiveCounters>,
+    ) -> Self {
+        Self { archive: Some(archive), topics, backlog, counters, logged: None }
+    }
+
+    fn store(&mut self, batch: &Messages<'_>) {
+        let Some(archive) = &mut self.archive else { return };
+        let topics = &self.topics;
+        let started = Instant::now();
+        let outcome = archive.insert_batch(&mut batch.peek().map(|view| archive_message(topics, view)));
+        self.counters.insert_ns.add(started.elapsed().as_nanos() as u64);
+        self.counters.transactions.add(1);
+        match outcome {
+            Ok(outcome) => {
+                self.counters.stored.add(outcome.stored);
+                self.counters.duplicates.add(outcome.duplicates);
+            }
+            Err(error) => {
+                self.counters.failed.add(batch.len() as u64);
+                if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
+                    self.logged = Some(Instant::now());
+                    tracing::error!(%error, messages = batch.len(), "messages were relayed but not archived");
+                }
+            }
+        }
+    }
+}
+
+fn archive_message<'a>(topics: &'a TopicTable, view: View<'a, WakuRecord>) -> ArchiveMessage<'a> {
+    let (data, record) = (view.payload, view.record);
+    ArchiveMessage {
+        hash: record.hash,
+        pubsub_topic: topics.name(record.topic).unwrap_or_default(),
+        content_topic: std::str::from_utf8(record.content_topic.of(data)).unwrap_or_default(),
+        payload: record.payload.of(data),
+        version: record.version,
+        timestamp: record.timestamp,
+        meta: record.meta.of(data),
+    }
+}
+
+const NEXT: usize = 0;
+
+impl Stage<WakuRecord> for ArchiveStage {
+    fn ports(&self) -> &'static [&'static str] {
+        &["next"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        BatchLimit { envelopes: TRANSACTION_MESSAGES_MAX, payload_bytes: TRANSACTION_BYTES_MAX }
+    }
+
+    fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        self.store(batch);
+        for envelope in batch {
+            self.backlog.settle(1, envelope.payload().len() as u64);
+            ports.send(NEXT, envelope);
+        }
+    }
+
+    /// Everything is stored: leaves the files as a reader wants to find them.
+    fn finish(&mut self, _ports: &mut Ports<'_>) {
+        if let Some(archive) = self.archive.take()
+            && let Err(error) = archive.close()
+        {
+            tracing::error!(%error, "the archive could not be closed in order; its messages are safe");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `backlog`: decides whether the archive takes a message, so that a slow disk never holds up the path.
+//!
+//! A message goes to the archive if it is eligible (13/WAKU2-STORE: not ephemeral, within 20 s of now) and what waits
+//! for the disk stays within its bound; otherwise it goes on without being stored, and is counted.
+//! Cost: a clock reading per batch, no payload byte.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use levada_archive::{Ineligible, eligible};
+use levada_engine::{Counter, Stage};
+use levada_wire::waku::WakuRecord;
+
+use crate::{Messages, Ports};
+
+/// Bytes that may wait for the disk unless configured otherwise.
+pub const BACKLOG_BYTES_MAX: u64 = 256 << 20;
+
+/// What waits for the archive, and what did not get to; shared by this stage's lanes and the archive stage.
+#[derive(Debug)]
+pub struct Backlog {
+    bytes: AtomicU64,
+    envelopes: AtomicU64,
+    bytes_max: u64,
+    envelopes_max: u64,
+    /// Messages not archived because too much waited already.
+    pub full: Counter,
+    /// Messages not archived because they were marked ephemeral.
+    pub ephemeral: Counter,
+    /// Messages not archived because their timestamp lies too far back.
+    pub too_old: Counter,
+    /// Messages not archived because their timestamp lies too far ahead.
+    pub future: Counter,
+}
+
+impl Backlog {
+    /// At most `bytes_max` bytes in at most `envelopes_max` messages wait.
+    pub fn new(bytes_max: u64, envelopes_max: u64) -> Self {
+        Self {
+            bytes: AtomicU64::new(0),
+            envelopes: AtomicU64::new(0),
+            bytes_max,
+            envelopes_max,
+            full: Counter::new(),
+            ephemeral: Counter::new(),
+            too_old: Counter::new(),
+            future: Counter::new(),
+        }
+    }
+
+    /// Takes `bytes` into account, unless a bound would be passed.
+    fn admit(&self, bytes: u64) -> bool {
+        let envelopes = self.envelopes.fetch_add(1, Relaxed) + 1;
+        let waiting = self.bytes.fetch_add(bytes, Relaxed) + bytes;
+        let fits = envelopes <= self.envelopes_max && waiting <= self.bytes_max;
+        if !fits {
+            self.settle(1, bytes);
+            self.full.add(1);
+        }
+        fits
+    }
+
+    /// The archive is done with messages, well or ill.
+    pub(crate) fn settle(&self, envelopes: u64, bytes: u64) {
+        self.envelopes.fetch_sub(envelopes, Relaxed);
+        self.bytes.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Bytes waiting now.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+}
+
+/// Decides per message.
+#[derive(Debug)]
+pub struct BacklogStage {
+    backlog: Arc<Backlog>,
+}
+
+impl BacklogStage {
+    /// A lane over the shared account.
+    pub fn new(backlog: Arc<Backlog>) -> Self {
+        Self { backlog }
+    }
+}
+
+const STORE: usize = 0;
+const SKIP: usize = 1;
+
+impl Stage<WakuRecord> for BacklogStage {
+    fn ports(&self) -> &'static [&'static str] {
+        &["store", "skip"]
+    }
+
+    fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        let now = crate::unix_ns();
+        for envelope in batch {
+            let record = envelope.record();
+            let store = match eligible(record.timestamp, record.ephemeral, now) {
+                Ok(()) => self.backlog.admit(envelope.payload().len() as u64),
+                Err(reason) => {
+                    match reason {
+                        Ineligible::Ephemeral => self.backlog.ephemeral.add(1),
+                        Ineligible::TooOld => self.backlog.too_old.add(1),
+                        Ineligible::Future => self.backlog.future.add(1),
+                    }
+                    false
+                }
+            };
+            ports.send(if store { STORE } else { SKIP }, envelope);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Backlog;
+
+    #[test]
+    fn bounds_hold_in_bytes_and_in_messages() {
+        let backlog = Backlog::new(100, 3);
+        assert!(backlog.admit(60));
+        assert!(!backlog.admit(41));
+        assert!(backlog.admit(40));
+        assert_eq!((backlog.bytes(), backlog.full.value()), (100, 1));
+        backlog.settle(1, 60);
+        assert!(backlog.admit(1));
+        assert!(backlog.admit(1));
+        assert!(!backlog.admit(1), "three messages wait");
+        backlog.settle(3, 42);
+        assert_eq!(backlog.bytes(), 0);
+    }
+}

@@ -1,0 +1,34 @@
+//! `relay`: tells the network layer what became of a message, before any local consumer sees it.
+//!
+//! Every message that a peer sent goes to `egress` with its verdict; a published one only when accepted. An accepted
+//! message also goes on to the local consumers; one that was not, and that somebody waits for, goes to be answered.
+//! Cost: one more handle per message, no payload byte.
+
+use levada_engine::Stage;
+use levada_wire::waku::{Origin, Verdict, WakuRecord};
+
+use crate::{Messages, Ports};
+
+/// Splits the path: out to the peers, on to the local consumers.
+#[derive(Debug, Default)]
+pub struct Relay;
+
+const EGRESS: usize = 0;
+const ACCEPTED: usize = 1;
+const REFUSED: usize = 2;
+
+impl Stage<WakuRecord> for Relay {
+    fn ports(&self) -> &'static [&'static str] {
+        &["egress", "accepted", "refused"]
+    }
+
+    fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        for envelope in batch {
+            let accepted = envelope.record().verdict == Verdict::Accept;
+            if accepted || envelope.record().origin == Origin::Gossip {
+                ports.send(EGRESS, envelope.clone());
+            }
+            ports.send(if accepted { ACCEPTED } else { REFUSED }, envelope);
+        }
+    }
+}

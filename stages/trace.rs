@@ -1,0 +1,103 @@
+//! `trace`: what operators watch: messages and bytes per pubsub topic, and a log line per message when asked for.
+//!
+//! Cost: a few additions per message, no payload byte.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use levada_engine::Stage;
+use levada_wire::waku::{TopicTable, WakuRecord};
+
+use crate::{Messages, Ports};
+
+/// Counts per pubsub topic, shared by all lanes.
+#[derive(Debug)]
+pub struct TopicTraffic {
+    topics: Arc<TopicTable>,
+    rows: Box<[Row]>,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    bytes_max: AtomicU64,
+}
+
+/// What one pubsub topic has carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traffic<'a> {
+    /// The pubsub topic.
+    pub topic: &'a str,
+    /// Accepted messages.
+    pub messages: u64,
+    /// Bytes of those messages, encoded.
+    pub bytes: u64,
+    /// The largest of them.
+    pub bytes_max: u64,
+}
+
+impl TopicTraffic {
+    /// Room for `topics_max` topics of `topics`.
+    pub fn new(topics: Arc<TopicTable>, topics_max: usize) -> Self {
+        Self { topics, rows: (0..topics_max).map(|_| Row::default()).collect() }
+    }
+
+    fn count(&self, topic: u32, bytes: u64) {
+        if let Some(row) = self.rows.get(topic as usize) {
+            row.messages.fetch_add(1, Relaxed);
+            row.bytes.fetch_add(bytes, Relaxed);
+            row.bytes_max.fetch_max(bytes, Relaxed);
+        }
+    }
+
+    /// One row per topic that is known.
+    pub fn rows(&self) -> impl Iterator<Item = Traffic<'_>> + '_ {
+        self.rows.iter().enumerate().map_while(|(id, row)| {
+            let topic = self.topics.name(u32::try_from(id).ok()?)?;
+            let (messages, bytes, bytes_max) =
+                (row.messages.load(Relaxed), row.bytes.load(Relaxed), row.bytes_max.load(Relaxed));
+            Some(Traffic { topic, messages, bytes, bytes_max })
+        })
+    }
+}
+
+/// Counts accepted messages.
+#[derive(Debug)]
+pub struct Trace {
+    traffic: Arc<TopicTraffic>,
+}
+
+impl Trace {
+    /// A lane that counts into `traffic`.
+    pub fn new(traffic: Arc<TopicTraffic>) -> Self {
+        Self { traffic }
+    }
+}
+
+const NEXT: usize = 0;
+
+impl Stage<WakuRecord> for Trace {
+    fn ports(&self) -> &'static [&'static str] {
+        &["next"]
+    }
+
+    fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        for envelope in batch {
+            let (data, record) = (envelope.payload(), envelope.record());
+            self.traffic.count(record.topic, data.len() as u64);
+            tracing::trace!(hash = %Hex(&record.hash), bytes = data.len(), peer = record.peer, "message");
+            ports.send(NEXT, envelope);
+        }
+    }
+}
+
+/// Prints a digest only if the line is wanted.
+struct Hex<'a>(&'a [u8; 32]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

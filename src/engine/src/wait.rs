@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,8 @@ impl SleepFlag {
 
     /// The sleeper: raise the flag, then look for work once more before sleeping.
     pub fn raise(&self) {
-        self.0.store(true, Relaxed);
+        // Release pairs with the exchange in `lower_if_raised`: the thread to wake is known to whoever wakes it.
+        self.0.store(true, Release);
         // Pairs with the fence in `lower_if_raised`: either the waker sees the flag or the sleeper sees the work.
         fence(SeqCst);
     }

@@ -154,12 +154,13 @@ fn the_record_is_writable_only_after_the_other_handle_is_gone() {
             assert_eq!(theirs.record(), 0);
         });
         let mut envelope = envelope;
-        if let Some(record) = envelope.record_mut() {
-            // SAFETY: as above.
-            shadowed.shadows[0].with_mut(|cell| unsafe { *cell = 1 });
-            *record = 1;
+        while envelope.record_mut().is_none() {
+            thread::yield_now();
         }
+        // SAFETY: as above. The other thread is not joined yet.
+        shadowed.shadows[0].with_mut(|cell| unsafe { *cell = 1 });
+        *envelope.record_mut().unwrap() = 1;
         thread.join().unwrap();
-        assert!(envelope.record_mut().is_some());
+        assert_eq!(*envelope.record(), 1);
     });
 }

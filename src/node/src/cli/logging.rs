@@ -55,7 +55,9 @@ fn filter(level: LogLevel) -> Targets {
         LevelFilter::INFO => LevelFilter::WARN,
         quiet => quiet,
     };
-    Targets::new().with_target(OWN_TARGETS, own).with_default(dependencies)
+    // What peers and REST users can cause, libp2p calls a warning; this project counts it instead.
+    let network = if own >= LevelFilter::DEBUG { dependencies } else { own.min(LevelFilter::ERROR) };
+    Targets::new().with_target(OWN_TARGETS, own).with_target(NETWORK_TARGETS, network).with_default(dependencies)
 }
 
 fn layer<S, W>(level: LogLevel, format: LogFormat, is_coloured: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
@@ -72,6 +74,9 @@ where
 
 /// The targets of events are module paths, which in all crates of the project begin so.
 const OWN_TARGETS: &str = "levada";
+
+/// The targets of libp2p's crates.
+const NETWORK_TARGETS: &str = "libp2p";
 
 #[cfg(test)]
 mod tests {

@@ -82,6 +82,9 @@ const TIMESTAMP_BYTES: usize = 9;
 /// Bytes the encoder writes behind the timestamp: empty meta, empty proof, not ephemeral.
 const TRAILER_BYTES: usize = 8;
 
+/// Bytes at the end of an encoded message, from the timestamp on, that differ from run to run.
+pub const STAMPED_BYTES: usize = TIMESTAMP_BYTES + TRAILER_BYTES;
+
 /// Gives a message of the workload, as encoded, another timestamp (nanoseconds since the epoch) in place.
 pub fn restamp(encoded: &mut [u8], timestamp: i64) {
     let end = encoded.len() - TRAILER_BYTES;

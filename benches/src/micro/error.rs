@@ -3,6 +3,7 @@
 use levada_archive::ArchiveError;
 use levada_engine::{ArenaError, TopologyError};
 
+use crate::micro::counts::Counts;
 use crate::micro::round::RoundError;
 
 /// A benchmark that could not be run, or whose figures would be void.
@@ -22,7 +23,10 @@ pub enum BenchError {
     #[error(transparent)]
     Round(#[from] RoundError),
     /// The archive did not take every message.
-    #[error("the archive took {stored} of {messages} messages; the measurement is void")]
+    #[error(
+        "the archive took {stored} of {messages} messages, and the measurement is void; if a round takes longer than the 20 s for which \
+         a message may be archived, use fewer --messages"
+    )]
     NotArchived {
         /// Stored.
         stored: u64,
@@ -39,9 +43,21 @@ pub enum BenchError {
         /// Messages in it.
         messages: u64,
     },
+    /// The path did not end.
+    #[error("the path did not drain within {seconds} s; the measurement is void")]
+    NotDrained {
+        /// How long it was given.
+        seconds: u64,
+    },
+    /// An option that must not be zero is.
+    #[error("there is nothing to measure with --{option}=0; use 1 or more")]
+    Zero {
+        /// The option.
+        option: &'static str,
+    },
     /// The counters of two rounds differ.
     #[error(
-        "two rounds of the same messages were counted differently ({first:?} and {other:?}); the counters cannot be trusted"
+        "two rounds of the same messages were counted differently ({first} and {other}); the counters cannot be trusted"
     )]
     Counters {
         /// One round.
@@ -57,4 +73,10 @@ pub enum BenchError {
         /// The system's reason.
         source: std::io::Error,
     },
+}
+
+impl BenchError {
+    pub(super) fn counters(first: &Counts, other: &Counts) -> Self {
+        Self::Counters { first: format!("{first:?}"), other: format!("{other:?}") }
+    }
 }

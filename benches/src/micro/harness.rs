@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use levada_engine::{Arena, ArenaConfig, ClassConfig, heap};
+use levada_archive::Archive as _;
+use levada_engine::{Arena, ArenaConfig, ClassConfig, Drained, heap};
 use levada_stages::event::Interest;
 use levada_stages::unix_ns;
+use levada_wire::hash::{Digest, sha256};
 use levada_wire::waku::WakuRecord;
 
 use crate::micro::counts::Counts;
 use crate::micro::error::BenchError;
+use crate::micro::histogram::Histogram;
 use crate::micro::options::{ArchiveChoice, Options};
-use crate::micro::round::{Message, Round};
+use crate::micro::round::{Message, Round, STALL_LIMIT};
 use crate::micro::series::Series;
 use crate::micro::topology::{self, ArchivePlace, DRAIN_LIMIT, Shared, SharedArchive};
 use crate::micro::{memory, yardstick};
@@ -23,12 +26,14 @@ pub struct Run {
     pub rounds: usize,
     /// Wall time of all rounds, in nanoseconds.
     pub measured_ns: u64,
-    /// Time of each message from taken to done, sorted, in nanoseconds.
-    pub latencies_ns: Vec<u64>,
+    /// Time of each message from taken to done, in nanoseconds.
+    pub latencies_ns: Histogram,
     /// Counters of one round; the same in every round.
     pub counts: Counts,
-    /// Allocations in all rounds.
-    pub allocations: u64,
+    /// SHA-256 over the digests of the payloads, in order: two runs with one value did the same work.
+    pub work: Digest,
+    /// Allocations in each round, while the clock ran.
+    pub allocations: Histogram,
     /// The yardstick's wall time over as many messages, in nanoseconds.
     pub sha2_ns: u64,
     /// Bytes the yardstick hashed.
@@ -47,45 +52,72 @@ pub struct Run {
 const ENVELOPE_BYTES: usize = 256;
 
 /// Runs one configuration once.
-pub fn run(options: &Options, archive: &ArchiveChoice, series: &mut Series) -> Result<Run, BenchError> {
+pub fn run(options: &Options, archive: &ArchiveChoice, series: &Series) -> Result<Run, BenchError> {
     heap::track_bytes(true);
-    let total = options.messages + options.warmup;
+    let run = run_tracked(options, archive, series);
+    heap::track_bytes(false);
+    run
+}
+
+fn run_tracked(options: &Options, archive: &ArchiveChoice, series: &Series) -> Result<Run, BenchError> {
     let sizes = workload::payload_sizes(options.seed, options.messages);
     let warmup_sizes = workload::payload_sizes(options.seed.wrapping_add(1), options.warmup);
     let arena = arena_for(sizes.iter().chain(&warmup_sizes))?;
-    let shared = Shared::new(total);
+    let shared = Shared::new(&arena);
     let archive = open(archive, options.workers)?;
-    let round = Round::new(options.messages.max(options.warmup), options.window);
+    let round = Round::new(options.messages.max(options.warmup), options.window, STALL_LIMIT);
     let running = topology::start(&arena, &round, &shared, archive.clone(), options.workers)?;
     series.watch(&arena);
 
     let topic = shared.topic;
     let mut warmup = fill(&arena, options.seed, options.messages, &warmup_sizes, topic);
     let mut messages = fill(&arena, options.seed, 0, &sizes, topic);
-    let slot_bytes: u64 = arena.usage().map(|class| class.slots_in_use * class.payload_bytes as u64).sum();
+    drop((sizes, warmup_sizes));
+    let slot_bytes = slot_bytes(&arena);
     let mut bench =
         Bench { round: &round, shared: &shared, arena: &arena, archive: archive.map(|(archive, _)| archive), topic };
     bench.round(&mut warmup)?;
     drop(warmup);
+    let work = work_of(&messages);
     let mut run = bench.rounds(&mut messages, options.measured_ns_min)?;
 
+    run.work = work;
     run.heap_bytes_max = heap::tracked_bytes().1.max(0) as u64 + slot_bytes;
     run.arena_bytes = arena.bytes() as u64;
     run.rss_bytes = memory::resident_bytes();
-    drop(messages);
-    running.drain(DRAIN_LIMIT);
-    drop(bench);
-    drop(round);
-    shared.cache.close(Interest::Topic(topic));
-    drop(shared);
-    // What the run itself reports is not retained by the path.
-    let reported = (run.latencies_ns.capacity() * size_of::<u64>()) as i64;
-    let slots: u64 = arena.usage().map(|class| class.slots_in_use * class.payload_bytes as u64).sum();
-    series.unwatch();
-    drop(arena);
-    run.retained_bytes = (heap::tracked_bytes().0 - reported).max(0) as u64 + slots;
-    heap::track_bytes(false);
+    bench.clear()?;
+    drop((bench, messages));
+    if running.drain(DRAIN_LIMIT) != Drained::Complete {
+        return Err(BenchError::NotDrained { seconds: DRAIN_LIMIT.as_secs() });
+    }
+    drop((round, shared));
+    run.retained_bytes = retained_bytes(arena, &run, series)?;
     Ok(run)
+}
+
+/// What the path still has of heap and slots; what the run itself reports does not count.
+fn retained_bytes(arena: Arc<Arena<WakuRecord>>, run: &Run, series: &Series) -> Result<u64, BenchError> {
+    series.unwatch()?;
+    let slots = slot_bytes(&arena);
+    drop(arena);
+    let heap = heap::tracked_bytes().0 - (run.latencies_ns.heap_bytes() + run.allocations.heap_bytes()) as i64;
+    Ok(heap.max(0) as u64 + slots)
+}
+
+/// Bytes of the slots lent out now.
+fn slot_bytes(arena: &Arena<WakuRecord>) -> u64 {
+    arena.usage().map(|class| class.slots_in_use * class.payload_bytes as u64).sum()
+}
+
+/// The digest of the workload, by hashes that no counter counts.
+fn work_of(messages: &[Message]) -> Digest {
+    messages.iter().fold(Digest::default(), |work, message| {
+        let (data, mut both) = (message.payload(), [0; 64]);
+        // What lies behind the payload holds the timestamp, which differs from run to run.
+        both[..32].copy_from_slice(&work);
+        both[32..].copy_from_slice(&sha256(&data[..data.len() - workload::STAMPED_BYTES]));
+        sha256(&both)
+    })
 }
 
 struct Bench<'a> {
@@ -102,9 +134,10 @@ impl Bench<'_> {
         let mut run = Run {
             rounds: 0,
             measured_ns: 0,
-            latencies_ns: Vec::new(),
+            latencies_ns: Histogram::new(),
             counts: Counts::default(),
-            allocations: 0,
+            work: Digest::default(),
+            allocations: Histogram::new(),
             sha2_ns: 0,
             sha2_bytes: 0,
             heap_bytes_max: 0,
@@ -113,43 +146,43 @@ impl Bench<'_> {
             retained_bytes: 0,
         };
         while run.measured_ns < measured_ns_min.max(1) {
-            let before = Counts::now();
-            run.measured_ns += self.round(messages)?;
-            let counts = Counts::now().since(&before);
+            let (wall_ns, counts) = self.round(messages)?;
             if run.rounds > 0 && counts.path() != run.counts.path() {
-                let (first, other) = (format!("{:?}", run.counts), format!("{counts:?}"));
-                return Err(BenchError::Counters { first, other });
+                return Err(BenchError::counters(&run.counts, &counts));
             }
+            run.measured_ns += wall_ns;
             run.counts = counts;
-            run.allocations += counts.allocations;
+            run.allocations.add(counts.allocations);
             run.rounds += 1;
-            run.latencies_ns.extend(self.round.latencies_ns(messages.len()));
+            self.round.latencies_ns(messages.len()).for_each(|latency_ns| run.latencies_ns.add(latency_ns));
             let yardstick = yardstick::hash_all(messages);
             run.sha2_ns += yardstick.wall_ns;
             run.sha2_bytes += yardstick.bytes;
         }
-        run.latencies_ns.sort_unstable();
         Ok(run)
     }
 
-    /// One round: fresh timestamps, an empty archive, then the clock.
-    fn round(&mut self, messages: &mut Vec<Message>) -> Result<u64, BenchError> {
-        // The REST cache of the last round still holds some of the slots.
-        self.shared.cache.take(Interest::Topic(self.topic));
+    /// One round: fresh timestamps, an empty archive, then the clock and the counters.
+    fn round(&mut self, messages: &mut Vec<Message>) -> Result<(u64, Counts), BenchError> {
+        self.clear()?;
         restamp(self.arena, messages);
-        if let Some(archive) = &mut self.archive {
-            levada_archive::Archive::clear(archive)?;
-        }
         let counters = &self.shared.archive_counters;
-        let stored = counters.stored.value();
+        let (before, stored) = (Counts::now(), counters.stored.value());
         let wall_ns = self.round.run(messages)?;
+        let counts = Counts::now().since(&before);
         if self.archive.is_some() {
             let (stored, messages) = (counters.stored.value() - stored, messages.len() as u64);
             if stored != messages {
                 return Err(BenchError::NotArchived { stored, messages });
             }
         }
-        Ok(wall_ns)
+        Ok((wall_ns, counts))
+    }
+
+    /// Lets go of what the last round left behind: handles to slots in the REST cache, and messages in the archive.
+    fn clear(&mut self) -> Result<(), BenchError> {
+        self.shared.cache.take(Interest::Topic(self.topic));
+        self.archive.as_mut().map_or(Ok(()), |archive| Ok(archive.clear()?))
     }
 }
 

@@ -4,6 +4,7 @@
 mod counts;
 mod error;
 mod harness;
+mod histogram;
 mod memory;
 mod options;
 mod report;
@@ -15,6 +16,7 @@ mod yardstick;
 pub use counts::Counts;
 pub use error::BenchError;
 pub use harness::Run;
+pub use histogram::Histogram;
 pub use options::{ArchiveChoice, Options};
 pub use report::{Format, Report, Row};
 pub use round::RoundError;
@@ -28,12 +30,15 @@ use series::Series;
 /// # Errors
 /// [`BenchError`]: what could not be run, and what to change.
 pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, BenchError> {
-    yardstick::pin();
-    let mut series = Series::start(options.heap_series.as_deref())?;
+    check(options)?;
+    let series = Series::start(options.heap_series.as_deref())?;
     let mut runs: Vec<Vec<Run>> = options.archives.iter().map(|_| Vec::new()).collect();
     for number in 1..=options.runs {
         for (archive, runs) in options.archives.iter().zip(&mut runs) {
-            let run = harness::run(options, archive, &mut series)?;
+            let run = harness::run(options, archive, &series)?;
+            if let Some(first) = runs.first().filter(|first| first.counts.path() != run.counts.path()) {
+                return Err(BenchError::counters(&first.counts, &run.counts));
+            }
             let rate = report::messages_per_second(options.messages * run.rounds, run.measured_ns);
             let (label, rounds) = (archive.label(), run.rounds);
             progress(&format!("run {number}/{}, archive {label}: {rate:.0} msg/s over {rounds} rounds", options.runs));
@@ -43,4 +48,10 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
     series.finish()?;
     let rows = options.archives.iter().zip(&runs).map(|(archive, runs)| Row::of(options, archive, runs)).collect();
     Ok(Report { rows })
+}
+
+fn check(options: &Options) -> Result<(), BenchError> {
+    let Options { messages, window, workers, runs, .. } = *options;
+    let counts = [("messages", messages), ("window", window), ("workers", workers), ("runs", runs)];
+    counts.into_iter().find(|(_, count)| *count == 0).map_or(Ok(()), |(option, _)| Err(BenchError::Zero { option }))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use levada_wire::hash::Hex;
 use serde::Serialize;
 
 use crate::micro::harness::Run;
@@ -10,6 +11,9 @@ use crate::workload;
 
 /// Runs further apart than this are flagged as noisy.
 const SPREAD_PCT_MAX: f64 = 5.0;
+
+/// Bytes of the digest of the work that are printed.
+const WORK_BYTES: usize = 8;
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,7 @@ pub struct Row {
     pub msgs: usize,
     pub rounds: usize,
     pub payload_profile: String,
+    pub work: String,
     pub wall_ms: f64,
     pub msg_per_s: f64,
     pub ns_per_msg_p50: u64,
@@ -71,8 +76,7 @@ impl Row {
         let of_runs = |value: &dyn Fn(&Run) -> f64| median(runs.iter().map(value).collect());
         let rate = |run: &Run| messages_per_second(options.messages * run.rounds, run.measured_ns);
         let sha2_rate = |run: &Run| messages_per_second(options.messages * run.rounds, run.sha2_ns);
-        let latency =
-            |pct: usize| of_runs(&|run| run.latencies_ns[(run.latencies_ns.len() - 1) * pct / 100] as f64) as u64;
+        let latency = |pct: u64| of_runs(&|run| run.latencies_ns.percentile(pct) as f64) as u64;
         let rates: Vec<f64> = runs.iter().map(rate).collect();
         let (lowest, highest) =
             rates.iter().fold((f64::MAX, 0.0_f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
@@ -85,6 +89,7 @@ impl Row {
             msgs: options.messages,
             rounds: of_runs(&|run| run.rounds as f64) as usize,
             payload_profile: workload::PROFILE_NAME.to_owned(),
+            work: Hex(&runs[0].work[..WORK_BYTES]).to_string(),
             wall_ms: of_runs(&|run| run.measured_ns as f64 / run.rounds as f64 / 1e6),
             msg_per_s: of_runs(&rate),
             ns_per_msg_p50: latency(50),
@@ -95,7 +100,7 @@ impl Row {
             decoded_MB: megabytes(counts.decoded_bytes),
             copies_per_msg: per_message(counts.copies),
             copied_MB: megabytes(counts.copied_bytes),
-            allocs_per_msg: of_runs(&|run| run.allocations as f64 / (options.messages * run.rounds) as f64),
+            allocs_per_msg: of_runs(&|run| run.allocations.percentile(50) as f64 / options.messages as f64),
             peak_heap_MB: of_runs(&|run| megabytes(run.heap_bytes_max)),
             arena_MB: of_runs(&|run| megabytes(run.arena_bytes)),
             rss_MB: of_runs(&|run| megabytes(run.rss_bytes)),
@@ -154,7 +159,7 @@ impl Report {
     fn csv(&self) -> String {
         let rows = self.cells();
         let line = |cells: &[(String, String)], pick: fn(&(String, String)) -> &str| {
-            cells.iter().map(pick).collect::<Vec<_>>().join(",") + "\n"
+            cells.iter().map(|cell| quoted(pick(cell))).collect::<Vec<_>>().join(",") + "\n"
         };
         let header = rows.first().map(|row| line(row, |cell| &cell.0)).unwrap_or_default();
         rows.iter().fold(header, |text, row| text + &line(row, |cell| &cell.1))
@@ -184,6 +189,11 @@ Not in the path yet: the store-sync insert, which nwaku's scenario also times.
 For comparison, published by nwaku for its micro scenario, on another machine (Apple M4), not measured here:
   1 223 msg/s with 4 decodes and 3 hashes per message; 2 274 msg/s after its own no-copy work (2 decodes, 1 hash).
 ";
+
+/// A CSV field: quoted where it must be, as the path of an archive may (RFC 4180).
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+}
 
 /// A number with the digits that mean something.
 fn text(value: &serde_json::Value) -> String {

@@ -16,8 +16,8 @@ use levada_wire::waku::{Verdict, WakuRecord};
 /// A message of the workload between two rounds.
 pub type Message = Held<WakuRecord>;
 
-/// A round that takes longer than this has lost a message.
-const ROUND_LIMIT: Duration = Duration::from_secs(120);
+/// A round in which nothing comes out for as long as this has lost a message: a batch on the slowest disk takes less.
+pub const STALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// A round that measured nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +31,12 @@ pub enum RoundError {
         messages: usize,
     },
     /// Messages did not come out.
-    #[error("{missing} of {messages} messages did not come out of the path within 120 s; the measurement is void")]
+    #[error(
+        "{missing} of {messages} messages are still inside the path, and none came out for {seconds} s; the measurement is void"
+    )]
     Stalled {
+        /// How long.
+        seconds: u64,
         /// How many.
         missing: usize,
         /// Of how many.
@@ -45,6 +49,7 @@ pub enum RoundError {
 pub struct Round {
     base: Instant,
     window: usize,
+    stall_limit: Duration,
     waiting: ArrayQueue<Message>,
     done: ArrayQueue<Message>,
     open: AtomicBool,
@@ -59,11 +64,12 @@ pub struct Round {
 }
 
 impl Round {
-    /// Rounds of at most `messages_max` messages; the calling thread runs them.
-    pub fn new(messages_max: usize, window: usize) -> Arc<Self> {
+    /// Rounds of at most `messages_max` messages, given up when nothing moves for `stall_limit`; the calling thread runs them.
+    pub fn new(messages_max: usize, window: usize, stall_limit: Duration) -> Arc<Self> {
         Arc::new(Self {
             base: Instant::now(),
             window,
+            stall_limit,
             waiting: ArrayQueue::new(messages_max.max(1)),
             done: ArrayQueue::new(messages_max.max(1)),
             open: AtomicBool::new(false),
@@ -97,18 +103,29 @@ impl Round {
         }
         self.open.store(true, SeqCst);
         self.wake();
-        let deadline = Instant::now() + ROUND_LIMIT;
-        while self.unfinished.load(SeqCst) > 0 {
-            if Instant::now() > deadline {
-                return Err(RoundError::Stalled { missing: self.unfinished.load(SeqCst), messages: count });
-            }
-            std::thread::park_timeout(ROUND_LIMIT);
-        }
+        self.wait(count)?;
         self.open.store(false, SeqCst);
         messages.extend(std::iter::from_fn(|| self.done.pop()));
         match self.spoilt.load(SeqCst) {
             0 => Ok(self.ended_ns.load(SeqCst) - self.started_ns.load(SeqCst)),
             spoilt => Err(RoundError::Spoilt { spoilt, messages: count }),
+        }
+    }
+
+    /// Sleeps until nothing of `count` messages is left inside.
+    fn wait(&self, count: usize) -> Result<(), RoundError> {
+        let (mut missing, mut moved) = (count, Instant::now());
+        loop {
+            match self.unfinished.load(SeqCst) {
+                0 => return Ok(()),
+                unfinished if unfinished < missing => (missing, moved) = (unfinished, Instant::now()),
+                _ if moved.elapsed() >= self.stall_limit => {
+                    let seconds = self.stall_limit.as_secs();
+                    return Err(RoundError::Stalled { seconds, missing, messages: count });
+                }
+                _ => {}
+            }
+            std::thread::park_timeout(self.stall_limit);
         }
     }
 
@@ -128,10 +145,8 @@ impl Round {
 
     /// Takes the next message if the window allows it.
     fn take(&self) -> Option<Message> {
-        if self.in_flight.fetch_add(1, SeqCst) >= self.window {
-            self.in_flight.fetch_sub(1, SeqCst);
-            return None;
-        }
+        let one_more = |in_flight| (in_flight < self.window).then_some(in_flight + 1);
+        self.in_flight.fetch_update(SeqCst, SeqCst, one_more).ok()?;
         let message = self.waiting.pop();
         if message.is_none() {
             self.in_flight.fetch_sub(1, SeqCst);
@@ -170,6 +185,11 @@ impl Stage<WakuRecord> for Feed {
             ports.send(0, envelope);
         }
     }
+
+    fn is_ready(&self) -> bool {
+        let round = &self.0;
+        round.open.load(SeqCst) && !round.waiting.is_empty() && round.in_flight.load(SeqCst) < round.window
+    }
 }
 
 /// Takes messages out. The message's number is its ticket.
@@ -201,5 +221,26 @@ impl Stage<WakuRecord> for Collect {
         } else {
             round.wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use levada_engine::{Arena, ArenaConfig, ClassConfig};
+
+    use super::*;
+
+    #[test]
+    fn a_lost_message_ends_the_round() {
+        let classes = vec![ClassConfig { payload_bytes: 128, slots: 2 }];
+        let arena = Arena::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).expect("two small slots");
+        let round = Round::new(2, 1, Duration::ZERO);
+        let mut messages: Vec<Message> =
+            (0..2).map(|_| arena.claim(1).expect("a slot is free").share().hold()).collect();
+        // No worker takes them.
+        let outcome = round.run(&mut messages);
+        assert_eq!(outcome, Err(RoundError::Stalled { seconds: 0, missing: 2, messages: 2 }));
+        drop(round);
+        assert_eq!(arena.slots_in_use(), 0);
     }
 }

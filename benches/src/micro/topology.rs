@@ -14,7 +14,7 @@ use levada_engine::{
     Arena, LinkConfig, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker, WorkerId,
 };
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
-use levada_stages::backlog::{BACKLOG_BYTES_MAX, Backlog, BacklogStage};
+use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
 use levada_stages::event::{CACHE_BYTES_MAX, Event, EventCache, Interest};
 use levada_stages::filter::{Filter, Subscriptions};
@@ -89,7 +89,7 @@ pub struct Shared {
 
 impl Shared {
     /// One pubsub topic, one subscription that matches every message and one that matches none.
-    pub fn new(messages: usize) -> Self {
+    pub fn new(arena: &Arena<WakuRecord>) -> Self {
         let topics = Arc::new(TopicTable::new(1));
         let topic = topics.intern(workload::PUBSUB_TOPIC).expect("the table has room for one topic");
         let subscriptions = Arc::new(Subscriptions::default());
@@ -98,7 +98,8 @@ impl Shared {
         }
         let cache = Arc::new(EventCache::new(CACHE_MESSAGES_MAX, CACHE_BYTES_MAX));
         cache.open(Interest::Topic(topic));
-        let backlog = Arc::new(Backlog::new(BACKLOG_BYTES_MAX, messages as u64));
+        // The window bounds what waits for the archive; a message that passed it by would void the measurement.
+        let backlog = Arc::new(Backlog::new(arena.bytes() as u64, u64::MAX));
         Self { topics, topic, subscriptions, cache, archive_counters: Arc::default(), backlog }
     }
 }

@@ -74,6 +74,11 @@ impl<M: Record> Source<M> {
         }
     }
 
+    /// The link has room at this moment; asking first spares work that a refused push would waste.
+    pub fn has_room(&self) -> bool {
+        self.ring.depth() < self.stats.capacity
+    }
+
     /// Refuses every later push; the worker finishes what was pushed before.
     pub fn close(&self) {
         self.ring.close();

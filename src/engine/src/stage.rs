@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | [`Stage::process`] | envelopes wait, outputs have room for one each | only on a worker of its own | yes | not per message |
 //! | [`Stage::poll`] | every turn, on stages that say they are a source | no | yes, as far as there is room | not per message |
+//! | [`Stage::is_ready`] | before the worker sleeps, on the same stages | no | no | no |
 //! | [`Stage::housekeeping`] | about every 100 ms | no | no | yes |
 //! | [`Stage::finish`] | once, when the inputs are closed and empty | yes, within the drain limit | yes | yes |
 
@@ -49,6 +50,12 @@ pub trait Stage<M: Record>: Send {
 
     /// Brings envelopes in, at most [`Outputs::room`] per port. Not called again once the topology drains.
     fn poll(&mut self, _outputs: &mut Outputs<'_, M>) {}
+
+    /// [`poll`](Self::poll) would bring something in now. Asked once the worker can be woken, so that what becomes available
+    /// between a poll and the worker's sleep is not overlooked; whoever makes it available later wakes the worker.
+    fn is_ready(&self) -> bool {
+        false
+    }
 
     /// Slow chores: dropping what is too old, updating what others read.
     fn housekeeping(&mut self) {}

@@ -96,7 +96,8 @@ impl<M: Record> StageCell<M> {
     /// Another turn would get somewhere.
     fn has_work(&self, arena: &Arena<M>, locals: &[LocalQueue], orders: &Orders) -> bool {
         let more = || self.inlets.iter().any(Inlet::has_work) && self.is_hungry(self.input_bytes(arena));
-        !self.finished && (more() || self.is_dry(locals, orders))
+        let source = || self.stage.is_source() && !orders.drain.load(Relaxed) && self.stage.is_ready();
+        !self.finished && (more() || source() || self.is_dry(locals, orders))
     }
 
     /// Tops the input up from the inlets, round robin, within the batch limit.

@@ -59,9 +59,8 @@ impl Shadowed {
     }
 }
 
-#[test]
-fn the_last_of_two_handles_frees_the_slot_for_the_next_claim() {
-    model(|| {
+fn the_last_of_two_handles_frees_the_slot(other_first: bool) {
+    model(move || {
         let shadowed = Shadowed::new(1);
         let held = shadowed.fill(shadowed.arena.claim(1).unwrap(), 1);
         let envelope = held.attach(&shadowed.arena).unwrap();
@@ -73,6 +72,10 @@ fn the_last_of_two_handles_frees_the_slot_for_the_next_claim() {
         });
         let mine = envelope.hold();
         shadowed.check(&mine, 1);
+        if other_first {
+            // loom tries the orders around an access of the last dependent kind only: this one it would not come to.
+            thread::yield_now();
+        }
         drop(mine);
         // Free only once both are gone; then the new fill must come after both reads.
         match shadowed.arena.claim(1) {
@@ -82,6 +85,16 @@ fn the_last_of_two_handles_frees_the_slot_for_the_next_claim() {
         thread.join().unwrap();
         assert_eq!(shadowed.arena.slots_in_use(), 0);
     });
+}
+
+#[test]
+fn two_handles_dropped_at_once_free_the_slot_for_the_next_claim() {
+    the_last_of_two_handles_frees_the_slot(false);
+}
+
+#[test]
+fn a_sole_handle_left_by_another_frees_the_slot_for_the_next_claim() {
+    the_last_of_two_handles_frees_the_slot(true);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -248,4 +249,51 @@ fn an_empty_topology_ends_at_once() {
     let mut drawing = TopologyBuilder::new(arena(1));
     drawing.worker("w0");
     assert_eq!(drawing.build().unwrap().run(Wait::Balanced).unwrap().drain(LONG), Drained::Complete);
+}
+
+/// Has one envelope to bring in, but only once it was asked whether it has.
+struct Shy {
+    asked: AtomicBool,
+    sent: bool,
+}
+
+impl Stage<u64> for Shy {
+    fn ports(&self) -> &'static [&'static str] {
+        &["out"]
+    }
+
+    fn process(&mut self, _: &mut Batch<'_, u64>, _: &mut Outputs<'_, u64>) {}
+
+    fn is_source(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self, outputs: &mut Outputs<'_, u64>) {
+        if self.asked.load(Relaxed) && !self.sent {
+            self.sent = true;
+            outputs.send(0, numbered(outputs.arena(), 7));
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.asked.store(true, Relaxed);
+        !self.sent
+    }
+}
+
+#[test]
+fn a_source_stage_is_asked_once_more_before_its_worker_sleeps() {
+    for wait in [Wait::Balanced, Wait::Eco] {
+        let arena = arena(4);
+        let mut drawing = TopologyBuilder::new(arena.clone());
+        let worker = drawing.worker("w0");
+        let shy = drawing.stage(worker, "shy", Shy { asked: AtomicBool::new(false), sent: false });
+        let (told, tells) = channel();
+        let waker = Waker::from_callback(move || _ = told.send(()));
+        let mut sink = drawing.sink("end", shy, "out", LinkConfig::default(), waker);
+        let running = drawing.build().unwrap().run(wait).unwrap();
+        tells.recv_timeout(LONG).unwrap();
+        assert_eq!(sink.pop().map(|held| held.record()), Some(7));
+        assert_eq!(running.drain(LONG), Drained::Complete);
+    }
 }

@@ -61,6 +61,7 @@ impl<M: Record> Topology<M> {
             return Err(TopologyError::SpinWithoutCores { workers, cores: cores::usable_cores() });
         }
         let (exit, exits) = bounded(workers);
+        let (start, starts) = bounded::<()>(workers);
         let wakers = self.workers.iter().map(|worker| worker.waker.clone()).collect();
         let mut running = Running {
             threads: Vec::new(),
@@ -74,12 +75,14 @@ impl<M: Record> Topology<M> {
         for (worker, pinned) in self.workers.into_iter().zip(self.pinned) {
             let core = if pinned { next_core.next() } else { None };
             let waiter = Waiter::new(wait, worker.waker.clone());
-            let (name, exit) = (worker.name.clone(), exit.clone());
+            let (name, start, exit) = (worker.name.clone(), start.clone(), exit.clone());
             let (orders, wakers) = (running.orders.clone(), running.wakers.clone());
             let body = move || {
                 if let Some(core) = core {
                     worker.stats.pinned.store(cores::pin(core), Relaxed);
                 }
+                // `run` waits for this; it may have given up because another thread did not start.
+                let _ = start.send(());
                 if catch_unwind(AssertUnwindSafe(|| worker.run(waiter))).is_err() {
                     // A stage panicked where no batch could be blamed; unwinding released what the worker held.
                     orders.fail();
@@ -95,6 +98,9 @@ impl<M: Record> Topology<M> {
                 Err(error) => return Err(TopologyError::Thread { worker: name, reason: error.to_string() }),
             }
         }
+        // From here on the counters tell which workers could be bound to their cores.
+        drop(start);
+        starts.iter().take(workers).for_each(drop);
         Ok(running)
     }
 

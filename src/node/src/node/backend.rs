@@ -85,6 +85,9 @@ impl Backend for NodeBackend {
         message: PublishMessage,
     ) -> BoxFuture<'_, Result<Published, PublishError>> {
         async move {
+            if !self.relay {
+                return Err(PublishError::Invalid(RELAY_OFF.to_owned()));
+            }
             let Some(topic) = self.subscriptions.number(pubsub_topic).await else {
                 return Err(PublishError::NotSubscribed { topic: pubsub_topic.to_string() });
             };
@@ -168,6 +171,8 @@ impl Backend for NodeBackend {
         Info { listen_addresses, enr_uri: String::new() }
     }
 }
+
+const RELAY_OFF: &str = "relay is off on this node; start it with --relay=true";
 
 /// gossipsub's lower bound of a mesh (11/WAKU2-RELAY): with as many peers a message reaches the network.
 const HEALTHY_PEERS: usize = 4;

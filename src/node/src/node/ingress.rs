@@ -61,6 +61,9 @@ impl Inbound for Ingress {
             return Offer::Dropped;
         };
         let lane = self.lane(message.peer.0 as usize);
+        if !lane.has_room() {
+            return Offer::Full;
+        }
         let mut slot = match lane.arena().claim(message.data.len()) {
             Ok(slot) => slot,
             Err(ClaimError::Full { .. }) => return Offer::Full,

@@ -100,6 +100,7 @@ impl Node {
         let (net, net_task) = levada_net::start(net_config(config)?, ingress.clone()).await?;
         let net_task = tokio::spawn(net_task);
         let topology = drawing.run(wait_of(config.wait))?;
+        report_unpinned(&topology);
         let tickets = Arc::new(Tickets::default());
         let pumps = vec![
             tokio::spawn(egress::run(egress, egress_ready, shared.topics.clone(), net.clone())),
@@ -120,8 +121,11 @@ impl Node {
             relay: config.relay,
         };
         let topics = config.pubsub_topics();
+        let mut peers = net.listen_addresses();
+        // TCP before WebSocket, and loopback first: the order in which people try them.
+        peers.sort_by_key(|address| (address.to_string().contains("/ws"), !address.to_string().contains("/127.0.0.1/")));
         let listening =
-            Listening { peers: net.listen_addresses(), rest: None, metrics: None, archive: location, topics, lanes };
+            Listening { peers, rest: None, metrics: None, archive: location, topics, lanes };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
         let servers = Vec::new();
@@ -207,6 +211,16 @@ impl Node {
 
 /// Time for answering open requests and saying goodbye to peers, once the path has drained.
 const REST_OF_STOP: Duration = Duration::from_secs(6);
+
+/// A container without the right to bind threads costs speed, not function; the operator should know.
+fn report_unpinned(topology: &Running) {
+    let stats = topology.stats();
+    let unpinned = stats.workers.iter().filter(|worker| worker.name.starts_with("path") && !worker.is_pinned());
+    let names: Vec<&str> = unpinned.map(|worker| worker.name.as_str()).collect();
+    if !names.is_empty() {
+        tracing::info!("the system did not bind {} to a core of its own; they run unbound, somewhat slower", names.join(", "));
+    }
+}
 
 fn notifier(notify: &Arc<Notify>) -> Waker {
     let notify = notify.clone();

@@ -91,9 +91,9 @@ pub async fn publish(
         Err(_) => return Err(PublishError::Timeout),
     };
     match record.verdict {
-        Verdict::Accept => Ok(Published { message_hash: record.hash }),
+        Verdict::Accept => Ok(Published { message_hash: Some(record.hash) }),
         // It went through before: published twice is published.
-        Verdict::Ignore => Ok(Published { message_hash: record.hash }),
+        Verdict::Ignore => Ok(Published { message_hash: None }),
         Verdict::Pending | Verdict::Reject => Err(refusal(record.reject_reason, message_bytes_max)),
     }
 }

@@ -1,0 +1,23 @@
+//! Reading `/metrics`.
+
+use std::net::SocketAddr;
+
+use super::http::Client;
+
+/// One scrape.
+pub struct Scrape(String);
+
+impl Scrape {
+    pub fn of(address: SocketAddr) -> Self {
+        let answer = Client::new(address).get("/metrics");
+        assert_eq!(answer.status, 200);
+        Self(answer.text().to_owned())
+    }
+
+    /// The value of a series, written as in the text: `name` or `name{label="value"}`.
+    pub fn value(&self, series: &str) -> u64 {
+        let value = self.0.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        let value = value.unwrap_or_else(|| panic!("no series {series} in\n{}", self.0));
+        value.parse().unwrap_or_else(|_| panic!("{series} is {value}, which is no count"))
+    }
+}

@@ -1,13 +1,13 @@
 //! `archive`: stores messages straight from their slots, a batch in one transaction (13/WAKU2-STORE).
 //!
-//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it is stored, or counted as failed; a
-//! failing disk costs the messages it fails on and nothing else.
+//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it is stored, or counted as failed: a
+//! failing disk costs the messages it fails on and nothing else, an archive that another program holds costs none.
 //! Cost: what the archive writes; no copy of ours.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use levada_archive::{Archive, ArchiveMessage};
+use levada_archive::{Archive, ArchiveError, ArchiveMessage};
 use levada_engine::{BatchLimit, Counter, Stage, View};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
@@ -32,6 +32,8 @@ pub struct ArchiveCounters {
     pub duplicates: Counter,
     /// Messages whose transaction failed.
     pub failed: Counter,
+    /// Transactions put off because another program held the archive; their messages wait.
+    pub put_off: Counter,
     /// Transactions.
     pub transactions: Counter,
     /// Time spent in transactions, in nanoseconds.
@@ -59,8 +61,9 @@ impl ArchiveStage {
         Self { archive: Some(archive), topics, backlog, counters, logged: None }
     }
 
-    fn store(&mut self, batch: &Messages<'_>) {
-        let Some(archive) = &mut self.archive else { return };
+    /// False when the batch must be tried again later.
+    fn store(&mut self, batch: &Messages<'_>) -> bool {
+        let Some(archive) = &mut self.archive else { return true };
         let topics = &self.topics;
         let started = Instant::now();
         let outcome = archive.insert_batch(&mut batch.peek().map(|view| archive_message(topics, view)));
@@ -71,6 +74,11 @@ impl ArchiveStage {
                 self.counters.stored.add(outcome.stored);
                 self.counters.duplicates.add(outcome.duplicates);
             }
+            Err(error @ ArchiveError::Busy { .. }) => {
+                self.counters.put_off.add(1);
+                tracing::warn!(%error, messages = batch.len(), "messages wait for the archive");
+                return false;
+            }
             Err(error) => {
                 self.counters.failed.add(batch.len() as u64);
                 if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
@@ -79,6 +87,7 @@ impl ArchiveStage {
                 }
             }
         }
+        true
     }
 }
 
@@ -107,7 +116,10 @@ impl Stage<WakuRecord> for ArchiveStage {
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        self.store(batch);
+        if !self.store(batch) {
+            // What is not taken is presented again; what comes meanwhile waits within the backlog's bound.
+            return;
+        }
         for envelope in batch {
             self.backlog.settle(1, envelope.payload().len() as u64);
             ports.send(NEXT, envelope);

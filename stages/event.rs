@@ -180,7 +180,9 @@ impl Stage<WakuRecord> for Event {
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         for envelope in batch {
-            self.cache.keep(&envelope);
+            if !envelope.record().repeated {
+                self.cache.keep(&envelope);
+            }
             ports.send(NEXT, envelope);
         }
     }

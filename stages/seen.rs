@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use levada_engine::{Counter, Stage};
 use levada_wire::hash::Digest;
-use levada_wire::waku::{RejectReason, Verdict, WakuRecord};
+use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 
 use crate::{Messages, Ports};
 
@@ -72,7 +72,7 @@ impl SeenSet {
     }
 }
 
-/// Passes new messages on and marks duplicates as ignored.
+/// Passes new messages on, and repeated publications; marks duplicates from peers as ignored.
 #[derive(Debug)]
 pub struct Seen {
     set: Arc<SeenSet>,
@@ -95,7 +95,13 @@ impl Stage<WakuRecord> for Seen {
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         for mut envelope in batch {
-            if self.set.insert(&envelope.record().id) {
+            // A publisher that repeats itself wants to be sure: the archive knows duplicates by their hash, and only its
+            // answer tells that the message is stored.
+            let is_new = self.set.insert(&envelope.record().id);
+            if is_new {
+                ports.send(NEW, envelope);
+            } else if envelope.record().origin == Origin::Publish {
+                crate::record(&mut envelope).repeated = true;
                 ports.send(NEW, envelope);
             } else {
                 let record = crate::record(&mut envelope);

@@ -86,7 +86,9 @@ impl Stage<WakuRecord> for Trace {
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         for envelope in batch {
             let (data, record) = (envelope.payload(), envelope.record());
-            self.traffic.count(record.topic, data.len() as u64);
+            if !record.repeated {
+                self.traffic.count(record.topic, data.len() as u64);
+            }
             tracing::trace!(hash = %Hex(&record.hash), bytes = data.len(), peer = record.peer, "message");
             ports.send(NEXT, envelope);
         }

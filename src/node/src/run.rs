@@ -85,6 +85,9 @@ async fn start_and_wait(config: &Config) -> u8 {
 fn announce(config: &Config, listening: &Listening) {
     let mut lines = vec![VERSION.to_owned()];
     lines.extend(listening.peers.iter().map(|address| format!("listening on {address}")));
+    if config.node_key.is_none() {
+        lines.push("peer id is new at each start; give --nodekey to keep one".to_owned());
+    }
     if let Some(address) = listening.rest {
         lines.push(format!("REST at http://{address}"));
     }

@@ -10,6 +10,9 @@ use std::path::Path;
 use levada::config::Config;
 use levada::node::Node;
 
+#[path = "support/port.rs"]
+mod port;
+
 /// The names of this process's threads that the message path has started.
 fn workers() -> Vec<String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
@@ -31,18 +34,12 @@ fn port_flags(tcp: u16, websocket: u16, rest: u16, metrics: u16) -> Vec<String> 
         .to_vec()
 }
 
-/// Ports that were free a moment ago, so that it can be seen whether they are free again.
-fn free_ports() -> [u16; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_listener_thread_or_lock_stays_after_a_failed_start() {
     let folder = tempfile::tempdir().unwrap();
     let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = occupied.local_addr().unwrap().port();
-    let free = free_ports();
+    let free = [(); 3].map(|()| port::free());
     for flags in [
         port_flags(taken, free[0], free[1], free[2]),
         port_flags(free[0], taken, free[1], free[2]),

@@ -28,6 +28,13 @@ impl FileLock {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 ArchiveError::FolderNotWritable { folder: folder_of(path).display().to_string() }
             }
+            // A folder that is there and refuses new names, as /proc does.
+            ErrorKind::NotFound if folder_of(path).is_dir() => {
+                ArchiveError::FolderNotWritable { folder: folder_of(path).display().to_string() }
+            }
+            ErrorKind::NotADirectory | ErrorKind::NotFound => {
+                ArchiveError::FolderMissing { folder: folder_of(path).display().to_string() }
+            }
             _ => io(error),
         })?;
         match file.try_lock() {

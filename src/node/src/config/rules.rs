@@ -136,9 +136,6 @@ pub(crate) fn warnings(settings: &Settings) -> Vec<String> {
             nat.source
         ));
     }
-    if settings.of("nodekey").values.is_empty() {
-        warnings.push("no nodekey is given: the node makes one, and its peer id changes at each start".to_owned());
-    }
     warnings
 }
 

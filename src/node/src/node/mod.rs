@@ -123,9 +123,9 @@ impl Node {
         let topics = config.pubsub_topics();
         let mut peers = net.listen_addresses();
         // TCP before WebSocket, and loopback first: the order in which people try them.
-        peers.sort_by_key(|address| (address.to_string().contains("/ws"), !address.to_string().contains("/127.0.0.1/")));
-        let listening =
-            Listening { peers, rest: None, metrics: None, archive: location, topics, lanes };
+        peers
+            .sort_by_key(|address| (address.to_string().contains("/ws"), !address.to_string().contains("/127.0.0.1/")));
+        let listening = Listening { peers, rest: None, metrics: None, archive: location, topics, lanes };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
         let servers = Vec::new();
@@ -218,7 +218,10 @@ fn report_unpinned(topology: &Running) {
     let unpinned = stats.workers.iter().filter(|worker| worker.name.starts_with("path") && !worker.is_pinned());
     let names: Vec<&str> = unpinned.map(|worker| worker.name.as_str()).collect();
     if !names.is_empty() {
-        tracing::info!("the system did not bind {} to a core of its own; they run unbound, somewhat slower", names.join(", "));
+        tracing::info!(
+            "the system did not bind {} to a core of its own; they run unbound, somewhat slower",
+            names.join(", ")
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Publishing at this node: a message is encoded into a slot, goes the same path as a received one, and its publisher
-//! is told when it is through, which for a stored message means: on the disk.
+//! is told when it is through, which for a stored message means: on the disk. A message that the archive failed on was
+//! still published, so its publisher is told so; the failure is in the log and in `waku_archive_errors`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -91,10 +92,8 @@ pub async fn publish(
         Err(_) => return Err(PublishError::Timeout),
     };
     match record.verdict {
-        Verdict::Accept => Ok(Published { message_hash: Some(record.hash) }),
-        // It went through before: published twice is published.
-        Verdict::Ignore => Ok(Published { message_hash: None }),
-        Verdict::Pending | Verdict::Reject => Err(refusal(record.reject_reason, message_bytes_max)),
+        Verdict::Accept => Ok(Published { message_hash: record.hash }),
+        Verdict::Pending | Verdict::Ignore | Verdict::Reject => Err(refusal(record.reject_reason, message_bytes_max)),
     }
 }
 

@@ -104,8 +104,8 @@ fn payload_copied_bytes() -> u64 {
 fn archive(table: Metrics, shared: &Shared) -> Metrics {
     let archived = || shared.archived.clone();
     let backlog = || shared.backlog.clone();
-    let (stored, duplicates, failed, transactions, insert_ns) =
-        (archived(), archived(), archived(), archived(), archived());
+    let (stored, duplicates, failed, put_off, transactions, insert_ns) =
+        (archived(), archived(), archived(), archived(), archived(), archived());
     let (waiting, full, ephemeral, too_old, future) = (backlog(), backlog(), backlog(), backlog(), backlog());
     table
         .gauge_with_labels(
@@ -132,6 +132,9 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
         )
         .counter("levada_archive_ephemeral", "Ephemeral messages, which are never archived", move || {
             ephemeral.ephemeral.value()
+        })
+        .counter("levada_archive_put_off", "Transactions put off because another program held the archive", move || {
+            put_off.put_off.value()
         })
         .counter("levada_archive_transactions", "Transactions", move || transactions.transactions.value())
         .counter("levada_archive_insert_seconds", "Time spent in transactions", move || {

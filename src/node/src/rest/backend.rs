@@ -92,9 +92,8 @@ pub struct PublishMessage {
 /// What the node knows of a message it has published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
-    /// The deterministic message hash (14/WAKU2-MESSAGE), by which the archive finds it; `None` when the very same message
-    /// had been published before, and was not hashed again.
-    pub message_hash: Option<[u8; 32]>,
+    /// The deterministic message hash (14/WAKU2-MESSAGE), by which the archive finds it.
+    pub message_hash: [u8; 32],
 }
 
 /// A message that the relay received and the REST cache kept.

@@ -96,7 +96,7 @@ fn content(name: &str) -> Option<Topic> {
 async fn publish_on(api: &Api, topic: PubsubTopic, message: PublishMessage) -> Result<&'static str, Refusal> {
     let published =
         timeout(PUBLISH_TIME_MAX, api.backend.publish(topic, message)).await.unwrap_or(Err(PublishError::Timeout))?;
-    tracing::debug!(%topic, message_hash = published.message_hash.as_ref().map(|hash| tracing::field::display(Hex(hash))), "published for a REST client");
+    tracing::debug!(%topic, message_hash = %Hex(&published.message_hash), "published for a REST client");
     Ok("OK")
 }
 

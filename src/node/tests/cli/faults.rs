@@ -108,8 +108,8 @@ fn archives_that_cannot_be_opened() {
         ("sqlite://notes.txt", &["notes.txt", "is not a SQLite database", "move it away"]),
         ("sqlite://foreign.sqlite3", &["foreign.sqlite3", "not a Levada archive"]),
         // Nobody can create a file there, not even root.
-        ("sqlite:///proc/levada.sqlite3", &["/proc/levada.sqlite3"]),
-        ("sqlite:///dev/null/levada.sqlite3", &["/dev/null"]),
+        ("sqlite:///proc/levada.sqlite3", &["folder /proc", "cannot be written to"]),
+        ("sqlite:///dev/null/levada.sqlite3", &["folder /dev/null", "does not exist"]),
     ] {
         let ended = with_archive(folder.path(), url);
         assert_refused(&ended, UNAVAILABLE, parts);

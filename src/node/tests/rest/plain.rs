@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::http::Client;
 use crate::support::node::Node;
+use crate::support::port;
 
 #[test]
 fn a_node_without_peers_is_ready() {
@@ -41,8 +42,8 @@ fn info_names_the_addresses_of_the_start_up_lines() {
 #[test]
 fn an_announced_address_comes_first_in_info() {
     let folder = tempfile::tempdir().unwrap();
-    // A port that was free a moment ago: an announced port cannot be one that the system has yet to choose.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // An announced port cannot be one that the system has yet to choose.
+    let port = port::free();
     let node = Node::start(folder.path(), &["--nat=extip:192.0.2.7", &format!("--tcp-port={port}")]);
     let info = Client::new(node.rest()).get("/info").json();
     let expected = format!("/ip4/192.0.2.7/tcp/{port}/p2p/{}", node.peer_id());

@@ -5,5 +5,6 @@ pub mod http;
 pub mod message;
 pub mod metrics;
 pub mod node;
+pub mod port;
 pub mod random;
 pub mod store;

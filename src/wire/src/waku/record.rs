@@ -109,6 +109,8 @@ pub struct WakuRecord {
     pub hashed: bool,
     /// `id` is filled in.
     pub id_known: bool,
+    /// Published here before: only whether it is stored is still asked.
+    pub repeated: bool,
 }
 
 impl WakuRecord {

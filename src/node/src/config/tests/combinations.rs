@@ -123,12 +123,10 @@ fn a_protection_that_is_not_there_is_warned_of_loudly() {
 }
 
 #[test]
-fn a_node_without_a_key_and_a_port_mapping_are_warned_of() {
+fn a_port_mapping_is_warned_of() {
     let warns = |flags: &[&str], start: &str| {
         load(flags, &[]).unwrap().warnings.iter().any(|warning| warning.starts_with(start))
     };
-    assert!(warns(&[], "no nodekey is given"));
-    assert!(!warns(&[&format!("--nodekey={}", secret())], "no nodekey is given"));
     assert!(warns(&["--nat=upnp"], "nat (flag --nat) asks for port mapping"));
     assert!(!warns(&["--nat=extip:192.0.2.1"], "nat"));
 }

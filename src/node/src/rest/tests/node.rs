@@ -107,7 +107,7 @@ impl MemoryNode {
         let message_hash = message_hash(&topic, &message.payload, &message.content_topic, meta, message.timestamp_ns);
         self.archive.insert(message_hash, &topic, &message);
         relay.cache.push_back((pubsub_topic, message));
-        Ok(Published { message_hash: Some(message_hash) })
+        Ok(Published { message_hash })
     }
 
     fn change(&self, topics: &[Topic], change: fn(&mut HashSet<Topic>, &Topic)) -> Result<(), TopicError> {

@@ -4,6 +4,7 @@
 //! failing disk costs the messages it fails on and nothing else, an archive that another program holds costs none.
 //! Cost: what the archive writes; no copy of ours.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -66,28 +67,36 @@ impl ArchiveStage {
         let Some(archive) = &mut self.archive else { return true };
         let topics = &self.topics;
         let started = Instant::now();
-        let outcome = archive.insert_batch(&mut batch.peek().map(|view| archive_message(topics, view)));
+        // A panic inside the archive costs this batch, as an error does, and not the account of what waits.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            archive.insert_batch(&mut batch.peek().map(|view| archive_message(topics, view)))
+        }));
         self.counters.insert_ns.add(started.elapsed().as_nanos() as u64);
         self.counters.transactions.add(1);
         match outcome {
-            Ok(outcome) => {
+            Ok(Ok(outcome)) => {
                 self.counters.stored.add(outcome.stored);
                 self.counters.duplicates.add(outcome.duplicates);
             }
-            Err(error @ ArchiveError::Busy { .. }) => {
+            Ok(Err(error @ ArchiveError::Busy { .. })) => {
                 self.counters.put_off.add(1);
                 tracing::warn!(%error, messages = batch.len(), "messages wait for the archive");
                 return false;
             }
-            Err(error) => {
-                self.counters.failed.add(batch.len() as u64);
-                if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
-                    self.logged = Some(Instant::now());
-                    tracing::error!(%error, messages = batch.len(), "messages were relayed but not archived");
-                }
-            }
+            Ok(Err(error)) => self.fail(batch.len(), &error.to_string()),
+            Err(_) => self.fail(batch.len(), "the archive panicked"),
         }
         true
+    }
+}
+
+impl ArchiveStage {
+    fn fail(&mut self, messages: usize, error: &str) {
+        self.counters.failed.add(messages as u64);
+        if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
+            self.logged = Some(Instant::now());
+            tracing::error!(error, messages, "messages were relayed but not archived");
+        }
     }
 }
 
@@ -121,7 +130,7 @@ impl Stage<WakuRecord> for ArchiveStage {
             return;
         }
         for envelope in batch {
-            self.backlog.settle(1, envelope.payload().len() as u64);
+            self.backlog.settle(1, envelope.slot_bytes() as u64);
             ports.send(NEXT, envelope);
         }
     }

@@ -13,9 +13,6 @@ use levada_wire::waku::WakuRecord;
 
 use crate::{Messages, Ports};
 
-/// Bytes that may wait for the disk unless configured otherwise.
-pub const BACKLOG_BYTES_MAX: u64 = 256 << 20;
-
 /// What waits for the archive, and what did not get to; shared by this stage's lanes and the archive stage.
 #[derive(Debug)]
 pub struct Backlog {
@@ -34,7 +31,8 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// At most `bytes_max` bytes in at most `envelopes_max` messages wait.
+    /// At most `envelopes_max` messages wait, in slots of at most `bytes_max` bytes together. What counts is the slot, not
+    /// the payload in it: that is what the messages still to come cannot use.
     pub fn new(bytes_max: u64, envelopes_max: u64) -> Self {
         Self {
             bytes: AtomicU64::new(0),
@@ -66,7 +64,7 @@ impl Backlog {
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
-    /// Bytes waiting now.
+    /// Bytes of the slots waiting now.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
@@ -98,7 +96,7 @@ impl Stage<WakuRecord> for BacklogStage {
         for envelope in batch {
             let record = envelope.record();
             let store = match eligible(record.timestamp, record.ephemeral, now) {
-                Ok(()) => self.backlog.admit(envelope.payload().len() as u64),
+                Ok(()) => self.backlog.admit(envelope.slot_bytes() as u64),
                 Err(reason) => {
                     match reason {
                         Ineligible::Ephemeral => self.backlog.ephemeral.add(1),

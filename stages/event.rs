@@ -1,18 +1,16 @@
 //! `event`: keeps the newest messages of each pubsub topic for the REST interface to collect.
 //!
-//! What is kept are handles to slots, not copies; the cache is bounded in messages and in bytes, the oldest go first.
+//! What is kept are handles to slots, not copies; the cache is bounded in messages and in the bytes of
+//! their slots; the oldest go first.
 //! Cost: one handle per message, no payload byte.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use levada_engine::{Counter, Envelope, Held, Stage};
 use levada_wire::waku::WakuRecord;
 
 use crate::{Messages, Ports};
-
-/// Bytes of payload the default cache keeps out of the arena at most.
-pub const CACHE_BYTES_MAX: usize = 16 << 20;
 
 /// What a reader of the cache asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,107 +24,124 @@ pub enum Interest<'a> {
 /// The newest messages of the topics somebody asked for.
 #[derive(Debug)]
 pub struct EventCache {
-    queues: Mutex<Queues>,
+    state: Mutex<State>,
     messages_max: usize,
-    bytes_max: usize,
+    slot_bytes_max: usize,
     evicted: Counter,
 }
 
 #[derive(Debug, Default)]
-struct Queues {
-    by_topic: HashMap<u32, TopicQueues>,
-    messages: usize,
-    bytes: usize,
-    arrivals: u64,
+struct State {
+    open: HashMap<u32, Interests>,
+    /// In the order of arrival, so that the oldest of all interests goes first.
+    kept: VecDeque<Kept>,
+    slot_bytes: usize,
 }
 
-/// Messages kept for one interest, each with its place in the order of arrival.
-type Queue = VecDeque<(u64, Held<WakuRecord>)>;
-
+/// Who asked for messages of one pubsub topic.
 #[derive(Debug, Default)]
-struct TopicQueues {
-    all: Option<Queue>,
-    by_content_topic: HashMap<Box<str>, Queue>,
+struct Interests {
+    topic: bool,
+    content_topics: HashSet<Box<str>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// Kept for the content topic's sake, not the pubsub topic's.
+    for_content_topic: bool,
+    message: Held<WakuRecord>,
+}
+
+impl Kept {
+    fn is_for(&self, interest: Interest<'_>) -> bool {
+        let record = self.message.record();
+        match interest {
+            Interest::Topic(topic) => !self.for_content_topic && record.topic == topic,
+            Interest::ContentTopic(topic, content_topic) => {
+                self.for_content_topic
+                    && record.topic == topic
+                    && record.content_topic.of(self.message.payload()) == content_topic.as_bytes()
+            }
+        }
+    }
 }
 
 impl EventCache {
-    /// A cache of at most `messages_max` messages and `bytes_max` bytes over all topics. A message kept for two interests
-    /// counts twice.
-    pub fn new(messages_max: usize, bytes_max: usize) -> Self {
-        Self { queues: Mutex::default(), messages_max, bytes_max, evicted: Counter::new() }
+    /// A cache of at most `messages_max` messages over all topics, in slots of at most `slot_bytes_max` bytes together.
+    /// What counts is the slot, not the payload in it: that is what others cannot use meanwhile. A message kept for two
+    /// interests counts twice.
+    pub fn new(messages_max: usize, slot_bytes_max: usize) -> Self {
+        Self { state: Mutex::default(), messages_max, slot_bytes_max, evicted: Counter::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts keeping messages.
     pub fn open(&self, interest: Interest<'_>) {
-        let mut queues = self.lock();
+        let mut state = self.lock();
         match interest {
-            Interest::Topic(topic) => _ = queues.by_topic.entry(topic).or_default().all.get_or_insert_default(),
+            Interest::Topic(topic) => state.open.entry(topic).or_default().topic = true,
             Interest::ContentTopic(topic, content_topic) => {
-                let topic = queues.by_topic.entry(topic).or_default();
-                topic.by_content_topic.entry(content_topic.into()).or_default();
+                state.open.entry(topic).or_default().content_topics.insert(content_topic.into());
             }
         }
     }
 
     /// Stops, and lets go of what is kept.
     pub fn close(&self, interest: Interest<'_>) {
-        let mut queues = self.lock();
-        let gone = match interest {
-            Interest::Topic(topic) => queues.by_topic.get_mut(&topic).and_then(|topic| topic.all.take()),
-            Interest::ContentTopic(topic, content_topic) => {
-                queues.by_topic.get_mut(&topic).and_then(|topic| topic.by_content_topic.remove(content_topic))
+        let mut state = self.lock();
+        let (Interest::Topic(topic) | Interest::ContentTopic(topic, _)) = interest;
+        if let Some(interests) = state.open.get_mut(&topic) {
+            match interest {
+                Interest::Topic(_) => interests.topic = false,
+                Interest::ContentTopic(_, content_topic) => _ = interests.content_topics.remove(content_topic),
             }
-        };
-        queues.forget(gone.iter().flatten());
+            if !interests.topic && interests.content_topics.is_empty() {
+                state.open.remove(&topic);
+            }
+        }
+        state.extract(interest);
     }
 
     /// Hands out what is kept, oldest first, and keeps it no longer; `None` for an interest that is not open.
     pub fn take(&self, interest: Interest<'_>) -> Option<Vec<Held<WakuRecord>>> {
-        let mut queues = self.lock();
-        let taken = match interest {
-            Interest::Topic(topic) => std::mem::take(queues.by_topic.get_mut(&topic)?.all.as_mut()?),
+        let mut state = self.lock();
+        let is_open = match interest {
+            Interest::Topic(topic) => state.open.get(&topic)?.topic,
             Interest::ContentTopic(topic, content_topic) => {
-                std::mem::take(queues.by_topic.get_mut(&topic)?.by_content_topic.get_mut(content_topic)?)
+                state.open.get(&topic)?.content_topics.contains(content_topic)
             }
         };
-        queues.forget(taken.iter());
-        Some(taken.into_iter().map(|(_, held)| held).collect())
+        is_open.then(|| state.extract(interest))
     }
 
     fn keep(&self, envelope: &Envelope<'_, WakuRecord>) {
-        let mut queues = self.lock();
-        let (data, record) = (envelope.payload(), envelope.record());
-        let Some(topic) = queues.by_topic.get(&record.topic) else { return };
-        let content_topic = std::str::from_utf8(record.content_topic.of(data)).unwrap_or_default();
-        let wanted = [topic.all.is_some(), topic.by_content_topic.contains_key(content_topic)];
-        for wanted_by_content_topic in [false, true] {
-            if wanted[usize::from(wanted_by_content_topic)] && self.make_room(&mut queues, data.len()) {
-                queues.arrivals += 1;
-                let entry = (queues.arrivals, envelope.clone().hold());
-                queues.messages += 1;
-                queues.bytes += data.len();
-                let topic = queues.by_topic.entry(record.topic).or_default();
-                let queue = if wanted_by_content_topic {
-                    topic.by_content_topic.get_mut(content_topic)
-                } else {
-                    topic.all.as_mut()
-                };
-                queue.expect("the queue was open a moment ago, under the same lock").push_back(entry);
+        let mut state = self.lock();
+        let record = envelope.record();
+        let Some(interests) = state.open.get(&record.topic) else { return };
+        let for_topic = interests.topic;
+        let for_content_topic = !interests.content_topics.is_empty() && {
+            let content_topic = record.content_topic.of(envelope.payload());
+            std::str::from_utf8(content_topic).is_ok_and(|name| interests.content_topics.contains(name))
+        };
+        for (wanted, for_content_topic) in [(for_topic, false), (for_content_topic, true)] {
+            if wanted && self.make_room(&mut state, envelope.slot_bytes()) {
+                state.slot_bytes += envelope.slot_bytes();
+                state.kept.push_back(Kept { for_content_topic, message: envelope.clone().hold() });
             }
         }
     }
 
-    /// Evicts the oldest until a message of `bytes` fits; false when it never can.
-    fn make_room(&self, queues: &mut Queues, bytes: usize) -> bool {
-        if bytes > self.bytes_max || self.messages_max == 0 {
+    /// Evicts the oldest until one more slot fits; false when it never can.
+    fn make_room(&self, state: &mut State, slot_bytes: usize) -> bool {
+        if slot_bytes > self.slot_bytes_max || self.messages_max == 0 {
             return false;
         }
-        while queues.messages >= self.messages_max || queues.bytes + bytes > self.bytes_max {
-            queues.evict_oldest();
+        while state.kept.len() >= self.messages_max || state.slot_bytes + slot_bytes > self.slot_bytes_max {
+            let Some(oldest) = state.kept.pop_front() else { break };
+            state.slot_bytes -= oldest.message.slot_bytes();
             self.evicted.add(1);
         }
         true
@@ -138,23 +153,13 @@ impl EventCache {
     }
 }
 
-impl Queues {
-    fn forget<'a>(&mut self, gone: impl Iterator<Item = &'a (u64, Held<WakuRecord>)>) {
-        for (_, held) in gone {
-            self.messages -= 1;
-            self.bytes -= held.payload().len();
-        }
-    }
-
-    fn evict_oldest(&mut self) {
-        let queues = self
-            .by_topic
-            .values_mut()
-            .flat_map(|topic| topic.all.iter_mut().chain(topic.by_content_topic.values_mut()));
-        let oldest = queues.filter(|queue| !queue.is_empty()).min_by_key(|queue| queue[0].0);
-        if let Some(gone) = oldest.and_then(VecDeque::pop_front) {
-            self.forget([gone].iter());
-        }
+impl State {
+    fn extract(&mut self, interest: Interest<'_>) -> Vec<Held<WakuRecord>> {
+        let (taken, kept): (VecDeque<Kept>, VecDeque<Kept>) =
+            std::mem::take(&mut self.kept).into_iter().partition(|kept| kept.is_for(interest));
+        self.kept = kept;
+        self.slot_bytes -= taken.iter().map(|kept| kept.message.slot_bytes()).sum::<usize>();
+        taken.into_iter().map(|kept| kept.message).collect()
     }
 }
 

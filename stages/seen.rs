@@ -3,8 +3,8 @@
 //! Cost: one lookup per message. The set is shared by all lanes, fixed in bytes, and remembers an id for one to two
 //! windows of time, or until as many newer ids have pushed it out.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use levada_engine::{Counter, Stage};
@@ -31,12 +31,24 @@ pub struct SeenSet {
     duplicates: Counter,
 }
 
-/// Two sets: new ids go into the young one; when it is full or old, it becomes the old one and the old one is emptied.
+/// Two maps: new ids go into the young one; when it is full or old, it becomes the old one and the old one is emptied.
+/// Beside each id: whether a peer has sent it.
 #[derive(Debug)]
 struct Generations {
-    young: HashSet<Digest>,
-    old: HashSet<Digest>,
+    young: HashMap<Digest, bool>,
+    old: HashMap<Digest, bool>,
     since: Instant,
+}
+
+/// What the set knows of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sighting {
+    /// Nothing.
+    New,
+    /// It was published here, and no peer has sent it; or it was sent by a peer and is now published here.
+    Repeated,
+    /// A peer sent it before, and so does another now.
+    Duplicate,
 }
 
 impl SeenSet {
@@ -44,26 +56,31 @@ impl SeenSet {
     /// Allocates everything at once.
     pub fn new(ids_max: usize, window: Duration) -> Self {
         let ids_per_generation = ids_max.div_ceil(SHARDS).max(1);
-        let set = || HashSet::with_capacity(ids_per_generation);
+        let set = || HashMap::with_capacity(ids_per_generation);
         let shard = |_| Mutex::new(Generations { young: set(), old: set(), since: Instant::now() });
         Self { shards: std::array::from_fn(shard), ids_per_generation, window, duplicates: Counter::new() }
     }
 
-    /// Remembers the id; true when it was not known.
-    pub fn insert(&self, id: &Digest) -> bool {
+    /// Remembers the id, and says what was known of it.
+    pub fn insert(&self, id: &Digest, origin: Origin) -> Sighting {
         let shard = &self.shards[usize::from(id[0]) % SHARDS];
-        let mut shard = shard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let shard = &mut *shard;
         if shard.young.len() >= self.ids_per_generation || shard.since.elapsed() >= self.window {
-            let shard = &mut *shard;
             std::mem::swap(&mut shard.young, &mut shard.old);
             shard.young.clear();
             shard.since = Instant::now();
         }
-        if shard.young.contains(id) || shard.old.contains(id) {
+        let by_peer = origin == Origin::Gossip;
+        let Some(sent_by_peer) = shard.young.get_mut(id).or_else(|| shard.old.get_mut(id)) else {
+            shard.young.insert(*id, by_peer);
+            return Sighting::New;
+        };
+        if by_peer && std::mem::replace(sent_by_peer, true) {
             self.duplicates.add(1);
-            return false;
+            return Sighting::Duplicate;
         }
-        shard.young.insert(*id)
+        Sighting::Repeated
     }
 
     /// Duplicates found so far.
@@ -72,7 +89,7 @@ impl SeenSet {
     }
 }
 
-/// Passes new messages on, and repeated publications; marks duplicates from peers as ignored.
+/// Passes new and repeated messages on, and marks duplicates as ignored.
 #[derive(Debug)]
 pub struct Seen {
     set: Arc<SeenSet>,
@@ -95,18 +112,20 @@ impl Stage<WakuRecord> for Seen {
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         for mut envelope in batch {
-            // A publisher that repeats itself wants to be sure: the archive knows duplicates by their hash, and only its
-            // answer tells that the message is stored.
-            let is_new = self.set.insert(&envelope.record().id);
-            if is_new {
-                ports.send(NEW, envelope);
-            } else if envelope.record().origin == Origin::Publish {
-                crate::record(&mut envelope).repeated = true;
-                ports.send(NEW, envelope);
-            } else {
-                let record = crate::record(&mut envelope);
-                (record.verdict, record.reject_reason) = (Verdict::Ignore, RejectReason::Duplicate);
-                ports.send(DUPLICATE, envelope);
+            match self.set.insert(&envelope.record().id, envelope.record().origin) {
+                Sighting::New => ports.send(NEW, envelope),
+                // A publisher that repeats itself wants to be sure: only the archive's answer tells that the message is
+                // stored, and it knows duplicates by their hash. A peer that sends what was published here while nobody
+                // listened waits for a verdict that lets it travel on.
+                Sighting::Repeated => {
+                    crate::record(&mut envelope).repeated = true;
+                    ports.send(NEW, envelope);
+                }
+                Sighting::Duplicate => {
+                    let record = crate::record(&mut envelope);
+                    (record.verdict, record.reject_reason) = (Verdict::Ignore, RejectReason::Duplicate);
+                    ports.send(DUPLICATE, envelope);
+                }
             }
         }
     }
@@ -126,17 +145,28 @@ mod tests {
     #[test]
     fn an_id_is_new_once() {
         let set = SeenSet::new(1_000, WINDOW);
-        assert!((0..500).all(|number| set.insert(&id(number))));
-        assert!((0..500).all(|number| !set.insert(&id(number))));
+        assert!((0..500).all(|number| set.insert(&id(number), Origin::Gossip) == Sighting::New));
+        assert!((0..500).all(|number| set.insert(&id(number), Origin::Gossip) == Sighting::Duplicate));
         assert_eq!(set.duplicates_total(), 500);
+    }
+
+    #[test]
+    fn what_was_published_here_is_no_duplicate_until_a_peer_has_sent_it() {
+        let set = SeenSet::new(1_000, WINDOW);
+        assert_eq!(set.insert(&id(1), Origin::Publish), Sighting::New);
+        assert_eq!(set.insert(&id(1), Origin::Publish), Sighting::Repeated);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Repeated);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Duplicate);
+        assert_eq!(set.insert(&id(1), Origin::Publish), Sighting::Repeated);
     }
 
     #[test]
     fn the_newest_ids_are_remembered_and_the_set_stays_bounded() {
         let set = SeenSet::new(1_600, WINDOW);
-        (0..100_000).for_each(|number| assert!(set.insert(&id(number))));
-        assert!((99_000..100_000).all(|number| !set.insert(&id(number))), "fewer than ids_max newer ones came since");
-        assert!(set.insert(&id(0)), "an old id has been pushed out");
+        (0..100_000).for_each(|number| assert_eq!(set.insert(&id(number), Origin::Gossip), Sighting::New));
+        let newest = |number| set.insert(&id(number), Origin::Gossip) == Sighting::Duplicate;
+        assert!((99_000..100_000).all(newest), "fewer than ids_max newer ones came since");
+        assert_eq!(set.insert(&id(0), Origin::Gossip), Sighting::New, "an old id has been pushed out");
         let kept: usize = set.shards.iter().map(|shard| shard.lock().map_or(0, |s| s.young.len() + s.old.len())).sum();
         assert!(kept <= 2 * 1_600);
     }
@@ -144,9 +174,7 @@ mod tests {
     #[test]
     fn an_id_is_forgotten_after_two_windows() {
         let set = SeenSet::new(1_000, Duration::ZERO);
-        assert!(set.insert(&id(16)));
-        assert!(set.insert(&id(32)), "another id of the same shard turns the generations");
-        assert!(set.insert(&id(48)));
-        assert!(set.insert(&id(16)));
+        // Ids of one shard: each turns the generations.
+        assert!([16, 32, 48, 16].iter().all(|number| set.insert(&id(*number), Origin::Gossip) == Sighting::New));
     }
 }

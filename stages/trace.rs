@@ -2,11 +2,11 @@
 //!
 //! Cost: a few additions per message, no payload byte.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use levada_engine::Stage;
+use levada_wire::hash::Hex;
 use levada_wire::waku::{TopicTable, WakuRecord};
 
 use crate::{Messages, Ports};
@@ -92,14 +92,5 @@ impl Stage<WakuRecord> for Trace {
             tracing::trace!(hash = %Hex(&record.hash), bytes = data.len(), peer = record.peer, "message");
             ports.send(NEXT, envelope);
         }
-    }
-}
-
-/// Prints a digest only if the line is wanted.
-struct Hex<'a>(&'a [u8; 32]);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }

@@ -16,7 +16,7 @@ use levada_engine::{
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
-use levada_stages::event::{CACHE_BYTES_MAX, Event, EventCache, Interest};
+use levada_stages::event::{Event, EventCache, Interest};
 use levada_stages::filter::{Filter, Subscriptions};
 use levada_stages::message_hash::MessageHash;
 use levada_stages::trace::{TopicTraffic, Trace};
@@ -31,6 +31,9 @@ pub const MESSAGE_BYTES_MAX: usize = 150 << 10;
 
 /// Messages the REST cache keeps, nwaku's default.
 const CACHE_MESSAGES_MAX: usize = 50;
+
+/// Bytes of slots it keeps, a node's default.
+const CACHE_BYTES_MAX: usize = 16 << 20;
 
 /// An archive that the benchmark can empty between two rounds.
 #[derive(Clone)]

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use levada_engine::Drained;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{VERSION, logging};
 use crate::config::{Config, Loaded};
-use crate::node::{Listening, Node};
+use crate::node::{Listening, Node, Stopped};
 
 /// The drain limit passed, or the node broke down.
 const EXIT_FAILED: u8 = 1;
@@ -63,18 +64,19 @@ async fn start_and_wait(config: &Config) -> u8 {
         () = node.failed() => true,
     };
     if broken {
-        tracing::error!("the network has stopped by itself; the node goes down");
+        tracing::error!("the network or a worker has stopped by itself; the node goes down");
     } else {
         tracing::info!("stopping: what was accepted is being stored; a second signal quits at once");
     }
     tokio::select! {
-        complete = node.stop() => {
-            if complete {
-                tracing::info!("stopped; everything accepted was stored");
-            } else {
-                tracing::error!("stopped; --drain-timeout passed before everything was stored");
+        stopped = node.stop() => {
+            let Stopped { drained, stored, not_stored } = stopped;
+            match drained {
+                Drained::Complete => tracing::info!(stored, not_stored, "stopped; nothing is left in flight"),
+                Drained::TimedOut => tracing::error!(stored, not_stored, "stopped; --drain-timeout passed with messages in flight"),
+                Drained::Failed => tracing::error!(stored, not_stored, "stopped; a worker had broken down with messages in flight"),
             }
-            if complete && !broken { 0 } else { EXIT_FAILED }
+            if drained == Drained::Complete && !broken { 0 } else { EXIT_FAILED }
         }
         _ = interrupt.recv() => EXIT_INTERRUPTED,
         _ = terminate.recv() => EXIT_INTERRUPTED,

@@ -56,6 +56,6 @@ async fn no_listener_thread_or_lock_stays_after_a_failed_start() {
     let node = Node::start(&config(folder.path(), &port_flags(free[0], free[1], free[2], 0))).await;
     let node = node.unwrap_or_else(|error| panic!("everything is free, the archive too: {error}"));
     assert!(!workers().is_empty(), "the names looked for are those of the workers");
-    assert!(node.stop().await);
+    assert_eq!(node.stop().await.drained, levada_engine::Drained::Complete);
     assert_eq!(workers(), [""; 0]);
 }

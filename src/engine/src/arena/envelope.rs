@@ -110,6 +110,11 @@ impl<'a, M: Record> Envelope<'a, M> {
         unsafe { std::slice::from_raw_parts(header.slot, header.length.load(Relaxed) as usize) }
     }
 
+    /// Bytes of the slot: what the envelope keeps from others, whatever its payload's length.
+    pub fn slot_bytes(&self) -> usize {
+        self.arena.table.header(self.index).capacity as usize
+    }
+
     /// The record beside the envelope.
     pub fn record(&self) -> &M {
         self.check_generation();

@@ -27,6 +27,11 @@ impl<M: Record> Held<M> {
         unsafe { &*payload }
     }
 
+    /// Bytes of the slot: what the handle keeps from others, whatever its payload's length.
+    pub fn slot_bytes(&self) -> usize {
+        self.borrowed().slot_bytes()
+    }
+
     /// A copy of the record beside the envelope.
     pub fn record(&self) -> M {
         *self.borrowed().record()

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 /// The way to the node's public address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nat {
-    /// Announce the listen addresses; what peers observe may complete them.
+    /// Announce the listen addresses.
     Any,
     /// Announce the listen addresses only.
     None,
-    /// Announce this address in place of an unspecified one (`extip:…`).
+    /// Announce this address besides the listen addresses (`extip:…`).
     ExternalIp(IpAddr),
     /// Port mapping by UPnP, which this version does not do; it acts as [`Nat::Any`] and warns.
     Upnp,

@@ -177,14 +177,14 @@ const EFFECTIVE: &[Key] = &[
         Kind::Auto { max: 256 },
         "auto",
         Group::Engine,
-        "How many pinned worker threads run the message path; auto takes as many as the machine grants.",
+        "How many pinned worker threads run the message path; auto takes half the cores this process may use, at most four.",
     ),
     Key::new(
         "arena-bytes",
         Kind::Bytes { min: 16 << 20, max: 1 << 40 },
         "512MiB",
         Group::Engine,
-        "The memory that holds messages in flight; when it is full the node sheds load, and never grows beyond it.",
+        "The memory that holds messages in flight; when it is full, peers are not read until some have drained. It never grows.",
     ),
     Key::new(
         "wait",

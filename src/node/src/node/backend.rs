@@ -12,6 +12,7 @@ use levada_wire::waku::sharding::pubsub_topic_of;
 use levada_wire::waku::topics::PubsubTopic;
 use levada_wire::waku::{TopicTable, WakuRecord};
 
+use crate::node::in_order;
 use crate::node::ingress::Ingress;
 use crate::node::publish::{self, Tickets};
 use crate::node::store::Store;
@@ -53,7 +54,8 @@ impl NodeBackend {
         match topic {
             Topic::Content(content_topic) => self.autoshard(content_topic),
             Topic::Pubsub(topic) => {
-                let in_network = self.num_shards_in_network == 0 || topic.shard < self.num_shards_in_network;
+                let shards = if self.num_shards_in_network == 0 { SHARDS_MAX } else { self.num_shards_in_network };
+                let in_network = topic.shard < shards;
                 if topic.cluster == self.cluster_id && in_network {
                     Ok(*topic)
                 } else {
@@ -64,12 +66,12 @@ impl NodeBackend {
     }
 
     /// The shards of all topics; one error names every topic that has none.
-    fn shards_of<'t>(&self, topics: &'t [Topic]) -> Result<Vec<(&'t Topic, PubsubTopic)>, TopicError> {
+    fn shards_of(&self, topics: &[Topic]) -> Result<Vec<(Topic, PubsubTopic)>, TopicError> {
         let mut invalid = Vec::new();
         let mut shards = Vec::new();
         for topic in topics {
             match self.shard_of(topic) {
-                Ok(shard) => shards.push((topic, shard)),
+                Ok(shard) => shards.push((topic.clone(), shard)),
                 Err(TopicError::Invalid { topics }) => invalid.extend(topics),
                 Err(error) => return Err(error),
             }
@@ -98,20 +100,31 @@ impl Backend for NodeBackend {
 
     fn subscribe<'a>(&'a self, topics: &'a [Topic]) -> BoxFuture<'a, Result<(), TopicError>> {
         async move {
-            for (topic, shard) in self.shards_of(topics)? {
-                self.subscriptions.subscribe(topic, shard).await?;
-            }
-            Ok(())
+            let shards = self.shards_of(topics)?;
+            let subscriptions = self.subscriptions.clone();
+            // A task of its own, so that a client that hangs up does not leave router and table at odds.
+            let work = async move {
+                for (topic, shard) in shards {
+                    subscriptions.subscribe(&topic, shard).await?;
+                }
+                Ok(())
+            };
+            tokio::spawn(work).await.unwrap_or(Err(TopicError::ShuttingDown))
         }
         .boxed()
     }
 
     fn unsubscribe<'a>(&'a self, topics: &'a [Topic]) -> BoxFuture<'a, Result<(), TopicError>> {
         async move {
-            for (topic, shard) in self.shards_of(topics)? {
-                self.subscriptions.unsubscribe(topic, shard).await?;
-            }
-            Ok(())
+            let shards = self.shards_of(topics)?;
+            let subscriptions = self.subscriptions.clone();
+            let work = async move {
+                for (topic, shard) in shards {
+                    subscriptions.unsubscribe(&topic, shard).await?;
+                }
+                Ok(())
+            };
+            tokio::spawn(work).await.unwrap_or(Err(TopicError::ShuttingDown))
         }
         .boxed()
     }
@@ -166,13 +179,16 @@ impl Backend for NodeBackend {
     }
 
     fn info(&self) -> Info {
-        let addresses = [self.net.external_addresses(), self.net.listen_addresses()].concat();
+        let addresses = [self.net.external_addresses(), in_order(self.net.listen_addresses())].concat();
         let listen_addresses = addresses.iter().map(ToString::to_string).collect();
         Info { listen_addresses, enr_uri: String::new() }
     }
 }
 
 const RELAY_OFF: &str = "relay is off on this node; start it with --relay=true";
+
+/// Shards of a cluster (51/WAKU2-RELAY-SHARDING).
+const SHARDS_MAX: u16 = 1_024;
 
 /// gossipsub's lower bound of a mesh (11/WAKU2-RELAY): with as many peers a message reaches the network.
 const HEALTHY_PEERS: usize = 4;

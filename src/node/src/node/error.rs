@@ -60,6 +60,7 @@ impl StartError {
     /// 78 for a wrong setting, 69 for something that is not to be had now.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Net(NetError::MessageBytes { .. } | NetError::StaticPeer { .. }) => EXIT_CONFIG,
             Self::NodeKey(_) | Self::StaticNode(_) | Self::DatabaseUrl(_) | Self::TooManyShards { .. } => EXIT_CONFIG,
             _ => EXIT_UNAVAILABLE,
         }

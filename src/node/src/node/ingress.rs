@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 use levada_engine::{Arena, ClaimError, Counter, PushError, Source};
 use levada_net::{Inbound, InboundMessage, Offer};
@@ -13,7 +12,6 @@ use levada_wire::waku::{Origin, TopicTable, WakuRecord};
 pub struct Ingress {
     lanes: Vec<Source<WakuRecord>>,
     topics: Arc<TopicTable>,
-    started: Instant,
     closed: AtomicBool,
     /// Messages on a pubsub topic this node takes no part in.
     pub unknown_topic: Counter,
@@ -22,7 +20,7 @@ pub struct Ingress {
 impl Ingress {
     /// A way into `lanes`, which share one arena.
     pub fn new(lanes: Vec<Source<WakuRecord>>, topics: Arc<TopicTable>) -> Self {
-        Self { lanes, topics, started: Instant::now(), closed: AtomicBool::new(false), unknown_topic: Counter::new() }
+        Self { lanes, topics, closed: AtomicBool::new(false), unknown_topic: Counter::new() }
     }
 
     /// Takes nothing more: the node is going down.
@@ -40,14 +38,9 @@ impl Ingress {
         self.lanes[0].arena()
     }
 
-    /// The lane of a peer or publisher: the same number always gets the same, which keeps its messages in order.
+    /// The lane of a number. A peer's number always gives the same, which keeps its messages in order.
     pub fn lane(&self, number: usize) -> &Source<WakuRecord> {
         &self.lanes[number % self.lanes.len()]
-    }
-
-    /// Nanoseconds on the node's own clock.
-    pub fn now_ns(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
     }
 }
 
@@ -79,7 +72,6 @@ impl Inbound for Ingress {
             topic,
             peer: message.peer.0,
             origin: Origin::Gossip,
-            arrived_ns: self.now_ns(),
             ..WakuRecord::default()
         };
         match lane.push(slot.share()) {

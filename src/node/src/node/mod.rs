@@ -16,7 +16,6 @@ use std::time::Duration;
 use levada_archive::DatabaseUrl;
 use levada_engine::{Arena, ArenaConfig, Drained, Running, Waker, usable_cores};
 use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, peer_address};
-use levada_stages::event::CACHE_BYTES_MAX;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::topics::PubsubTopic;
 use tokio::sync::{Notify, watch};
@@ -34,9 +33,6 @@ use registry::Sources;
 use store::Store;
 use subscriptions::Subscriptions;
 
-/// The relay router hands over messages up to this many bytes above the limit, so that the validators reject them by name.
-const OVERSIZE_BYTES: usize = 16 << 10;
-
 /// Lanes of the path at most, unless more are asked for: one relay router does not keep more busy.
 const LANES_MAX: usize = 4;
 
@@ -46,6 +42,7 @@ pub struct Node {
     net_task: JoinHandle<()>,
     ingress: Arc<Ingress>,
     topology: Running,
+    shared: Shared,
     pumps: Vec<JoinHandle<()>>,
     servers: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
@@ -76,7 +73,9 @@ impl Node {
     /// # Errors
     /// [`StartError`]: what is not to be had, and what to change.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let shared = Shared::new(config.rest_relay_cache_capacity, CACHE_BYTES_MAX);
+        // What can be found wrong without touching anything comes first.
+        let net_config = net_config(config)?;
+        let shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes);
         let archive = if config.store {
             let url: DatabaseUrl = config.store_message_db_url.parse()?;
             Some(levada_archive::open(&url)?)
@@ -85,10 +84,7 @@ impl Node {
         };
         let location = archive.as_ref().map(|archive| archive.location());
         let store = archive.as_deref().map(Store::open).transpose()?;
-        let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(
-            config.arena_bytes,
-            config.max_msg_bytes + OVERSIZE_BYTES,
-        ))?;
+        let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes))?;
         let lanes = config.workers.unwrap_or_else(|| (usable_cores() / 2).clamp(1, LANES_MAX));
         let (egress_ready, answers_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let plan = Plan { lanes, message_bytes_max: config.max_msg_bytes, archive };
@@ -97,7 +93,7 @@ impl Node {
         let Ends { ingress, egress, answers } = ends;
         let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone()));
 
-        let (net, net_task) = levada_net::start(net_config(config)?, ingress.clone()).await?;
+        let (net, net_task) = levada_net::start(net_config, ingress.clone()).await?;
         let net_task = tokio::spawn(net_task);
         let topology = drawing.run(wait_of(config.wait))?;
         report_unpinned(&topology);
@@ -121,16 +117,14 @@ impl Node {
             relay: config.relay,
         };
         let topics = config.pubsub_topics();
-        let mut peers = net.listen_addresses();
-        // TCP before WebSocket, and loopback first: the order in which people try them.
-        peers
-            .sort_by_key(|address| (address.to_string().contains("/ws"), !address.to_string().contains("/127.0.0.1/")));
+        let peers = in_order(net.listen_addresses());
         let listening = Listening { peers, rest: None, metrics: None, archive: location, topics, lanes };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
         let servers = Vec::new();
-        let mut node = Self { net, net_task, ingress, topology, pumps, servers, stop, drain_timeout, listening };
-        if let Err(error) = node.join(config, shared, backend, &subscriptions).await {
+        let mut node =
+            Self { net, net_task, ingress, topology, shared, pumps, servers, stop, drain_timeout, listening };
+        if let Err(error) = node.join(config, backend, &subscriptions).await {
             node.stop().await;
             return Err(error);
         }
@@ -141,7 +135,6 @@ impl Node {
     async fn join(
         &mut self,
         config: &Config,
-        shared: Shared,
         backend: NodeBackend,
         subscriptions: &Subscriptions,
     ) -> Result<(), StartError> {
@@ -156,6 +149,7 @@ impl Node {
         }
         if let Some(address) = config.metrics_socket() {
             let (net, ingress) = (self.net.clone(), self.ingress.clone());
+            let shared = self.shared.clone();
             let sources = Sources { shared, stats: self.topology.stats(), ingress, net };
             let (bound, server) = crate::metrics::serve(address, registry::metrics(sources), self.stopped()).await?;
             self.listening.metrics = Some(bound);
@@ -177,8 +171,10 @@ impl Node {
 
     /// Ends when the node cannot go on: the network task has ended, or a stage stopped the path.
     pub async fn failed(&mut self) {
-        // The handle of a task that was awaited once must not be awaited again; `stop` checks `is_finished`.
-        let _ = (&mut self.net_task).await;
+        let mut look = tokio::time::interval(FAILURE_CHECK);
+        while !self.net_task.is_finished() && !self.topology.has_failed() {
+            look.tick().await;
+        }
     }
 
     fn stopped(&self) -> impl Future<Output = ()> + Send + 'static {
@@ -188,15 +184,14 @@ impl Node {
         }
     }
 
-    /// Takes nothing more in, lets what is inside go all the way and to the disk, and ends. False when the drain limit
-    /// passed first.
-    pub async fn stop(self) -> bool {
+    /// Takes nothing more in, lets what is inside go all the way and to the disk, and ends.
+    pub async fn stop(self) -> Stopped {
+        let deadline = tokio::time::Instant::now() + self.drain_timeout.max(FAREWELL);
         self.ingress.close();
         self.stop.send_replace(true);
         let (topology, limit) = (self.topology, self.drain_timeout);
         let drained = tokio::task::spawn_blocking(move || topology.drain(limit)).await;
-        let complete = matches!(drained, Ok(Drained::Complete));
-        let deadline = tokio::time::Instant::now() + REST_OF_STOP;
+        let drained = drained.unwrap_or(Drained::Failed);
         for task in self.pumps.into_iter().chain(self.servers) {
             // What does not end by itself ends with the process.
             let _ = tokio::time::timeout_at(deadline, task).await;
@@ -205,12 +200,36 @@ impl Node {
         if !self.net_task.is_finished() {
             let _ = tokio::time::timeout_at(deadline, self.net_task).await;
         }
-        complete
+        let (archived, backlog) = (&self.shared.archived, &self.shared.backlog);
+        Stopped { drained, stored: archived.stored.value(), not_stored: archived.failed.value() + backlog.full.value() }
     }
 }
 
-/// Time for answering open requests and saying goodbye to peers, once the path has drained.
-const REST_OF_STOP: Duration = Duration::from_secs(6);
+/// How a node ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Whether the path was emptied in time.
+    pub drained: Drained,
+    /// Messages stored since the start.
+    pub stored: u64,
+    /// Messages that were accepted and should have been stored, and were not: the archive failed, or too many waited.
+    pub not_stored: u64,
+}
+
+/// Time for answering open requests and saying goodbye to peers, if the drain leaves less.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Time between two looks at whether the node can go on.
+const FAILURE_CHECK: Duration = Duration::from_millis(250);
+
+/// TCP before WebSocket, and loopback first: the order in which people try them.
+fn in_order(mut addresses: Vec<Multiaddr>) -> Vec<Multiaddr> {
+    addresses.sort_by_key(|address| {
+        let text = address.to_string();
+        (text.contains("/ws"), !text.contains("/127.0.0.1/"))
+    });
+    addresses
+}
 
 /// A container without the right to bind threads costs speed, not function; the operator should know.
 fn report_unpinned(topology: &Running) {

@@ -129,8 +129,7 @@ fn enter(
     let written = encoded.encode_into(slot.payload_mut()).map_err(|error| PublishError::Invalid(error.to_string()))?;
     count_copy(message.payload.len());
     slot.set_len(written);
-    let arrived_ns = ingress.now_ns();
-    *slot.record_mut() = WakuRecord { topic, ticket, origin: Origin::Publish, arrived_ns, ..WakuRecord::default() };
+    *slot.record_mut() = WakuRecord { topic, ticket, origin: Origin::Publish, ..WakuRecord::default() };
     lane.push(slot.share()).map_err(|error| match error {
         PushError::Full(_) => PublishError::Busy,
         PushError::Closed(_) => PublishError::ShuttingDown,

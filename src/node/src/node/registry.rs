@@ -43,6 +43,7 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
     let (validated, rejected) = (shared.validated.clone(), shared.validated.clone());
     let (seen, traffic, bytes, largest) =
         (shared.seen.clone(), shared.traffic.clone(), shared.traffic.clone(), shared.traffic.clone());
+    let events = shared.events.clone();
     let (filter, filter_matched) = (shared.subscriptions.clone(), shared.subscriptions.clone());
     table
         .gauge_with_labels("waku_version", "The version of the node", &[("version", crate::rest::VERSION)], || 1_u64)
@@ -77,6 +78,9 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
         })
         .family(Kind::Gauge, "waku_relay_max_msg_bytes_per_shard", "Largest accepted message by shard", move || {
             per_topic(&largest, |row| row.bytes_max)
+        })
+        .counter("levada_rest_cache_evicted", "Messages that left the REST cache unread", move || {
+            events.evicted_total()
         })
         .gauge("levada_filter_criteria", "Filter criteria held", move || filter.count() as u64)
         .counter("levada_filter_matches", "Pairs of a message and a filter subscriber that wants it", move || {
@@ -130,6 +134,13 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
             &[("type", "invalid_message_future_timestamp")],
             move || future.future.value(),
         )
+        .family(Kind::Counter, "levada_archive_insert_failures", "Failed transactions by reason", || {
+            let row = |(reason, count): (&str, u64)| (vec![("reason", reason.to_owned())], Value::Unsigned(count));
+            levada_archive::counters::insert_failures().into_iter().map(row).collect()
+        })
+        .counter("levada_archive_evicted", "Messages a memory archive dropped for newer ones", || {
+            levada_archive::counters::EVICTED_MESSAGES.value()
+        })
         .counter("levada_archive_ephemeral", "Ephemeral messages, which are never archived", move || {
             ephemeral.ephemeral.value()
         })
@@ -151,8 +162,7 @@ fn engine(table: Metrics, stats: &Arc<TopologyStats>, arena: Arc<Arena<WakuRecor
     let of_stages = |read: fn(&levada_engine::StageStats) -> u64| {
         let stats = stats.clone();
         move || {
-            let row =
-                |stage: &Arc<levada_engine::StageStats>| (vec![("stage", stage.name.clone())], read(stage).into());
+            let row = |stage: &Arc<levada_engine::StageStats>| (stage_labels(&stage.name), read(stage).into());
             stats.stages.iter().map(row).collect()
         }
     };
@@ -188,9 +198,17 @@ fn engine(table: Metrics, stats: &Arc<TopologyStats>, arena: Arc<Arena<WakuRecor
             "Envelopes a full link dropped",
             of_links(|link| link.dropped_total()),
         )
-        .family(Kind::Counter, "levada_worker_seconds", "What workers do with their time", move || regimes(&workers))
+        .family(Kind::Counter, "levada_worker_regime_seconds", "What workers do with their time", move || {
+            regimes(&workers)
+        })
         .family(Kind::Gauge, "levada_arena_slots", "Slots by class and state", move || arena_slots(&slots))
         .counter("levada_arena_full", "Slots refused because all were in use", move || full.full_total())
+}
+
+/// Lanes are numbered `stage:0`, `stage:1`; a stage that has one lane only is lane 0.
+fn stage_labels(name: &str) -> Labels {
+    let (stage, lane) = name.split_once(':').unwrap_or((name, "0"));
+    vec![("stage", stage.to_owned()), ("lane", lane.to_owned())]
 }
 
 fn regimes(stats: &TopologyStats) -> Vec<(Labels, Value)> {
@@ -221,13 +239,20 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
             $table$(.counter($name, $help, || net::$counter.value()))*
         };
     }
-    let table = table.gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64);
+    let table = table.gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64).counter(
+        "levada_net_inbound_stalled_seconds",
+        "Time in which reading was stopped because the path was full",
+        || net::INBOUND_STALLED_NS.value() as f64 / 1e9,
+    );
     counters! { table,
         "levada_net_messages_in", "Messages that relay delivered, each once", MESSAGES_IN;
         "levada_net_message_bytes_in", "Bytes of those messages", MESSAGE_BYTES_IN;
         "levada_net_messages_too_large", "Messages refused by their size", MESSAGES_TOO_LARGE;
         "levada_net_messages_dropped", "Messages dropped before they reached the path", MESSAGES_DROPPED;
         "levada_net_published", "Messages published to at least one peer", PUBLISHED;
+        "levada_net_published_bytes", "Bytes of published messages, times the peers", PUBLISHED_BYTES;
+        "levada_net_publish_duplicate", "Messages published again while the router knew them", PUBLISH_DUPLICATE;
+        "levada_net_publish_too_large", "Messages too large to publish", PUBLISH_TOO_LARGE;
         "levada_net_publish_no_peers", "Messages published while no peer subscribed", PUBLISH_NO_PEERS;
         "levada_net_publish_queue_full", "Messages that met only full send queues", PUBLISH_QUEUE_FULL;
         "levada_net_verdicts_accept", "Verdicts that forward a message", VERDICTS_ACCEPT;
@@ -236,12 +261,19 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_verdicts_late", "Verdicts that came when the router had forgotten the message", VERDICTS_LATE;
         "levada_net_send_queue_drops", "Messages dropped from a peer's send queue", SEND_QUEUE_DROPS;
         "levada_net_inbound_stalls", "Times reading stopped because the path was full", INBOUND_STALLS;
+        "levada_net_connections_opened_in", "Incoming connections opened", CONNECTIONS_OPENED_IN;
+        "levada_net_connections_closed_in", "Incoming connections closed", CONNECTIONS_CLOSED_IN;
+        "levada_net_connections_opened_out", "Outgoing connections opened", CONNECTIONS_OPENED_OUT;
+        "levada_net_connections_closed_out", "Outgoing connections closed", CONNECTIONS_CLOSED_OUT;
         "levada_net_dials_ok", "Outgoing connections established", DIALS_OK;
         "levada_net_dials_failed", "Outgoing connections that failed", DIALS_FAILED;
         "levada_net_incoming_failed", "Incoming connections that failed", INCOMING_FAILED;
         "levada_net_ping_disconnects", "Connections closed for want of pings", PING_DISCONNECTS;
         "levada_net_score_disconnects", "Peers disconnected for their score", SCORE_DISCONNECTS;
         "levada_net_metadata_answered", "Metadata requests answered", METADATA_ANSWERED;
+        "levada_net_metadata_same_cluster", "Peers of this node's cluster", METADATA_SAME_CLUSTER;
+        "levada_net_metadata_no_cluster", "Peers that told no cluster", METADATA_NO_CLUSTER;
+        "levada_net_metadata_failed", "Metadata exchanges that failed", METADATA_FAILED;
         "levada_net_metadata_other_cluster", "Peers disconnected because of their cluster", METADATA_OTHER_CLUSTER;
         "levada_net_metadata_unsupported", "Peers without the metadata protocol", METADATA_UNSUPPORTED;
         "levada_net_metadata_malformed", "Metadata frames that do not parse", METADATA_MALFORMED;

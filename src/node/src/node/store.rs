@@ -1,5 +1,6 @@
 //! Queries to the node's own archive: a few readers, each on a blocking thread while it works.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use levada_archive::{Archive, ArchiveError, ArchiveReader, Page, Query};
@@ -35,9 +36,11 @@ impl Store {
             let _permit = permit;
             let lock = || readers.lock().unwrap_or_else(PoisonError::into_inner);
             let mut reader = lock().pop().ok_or(QueryError::Busy)?;
-            let page = reader.query(&query);
+            // The reader goes back whatever happens, or a few panics would leave the node without any.
+            let page = catch_unwind(AssertUnwindSafe(|| reader.query(&query)));
             lock().push(reader);
-            page.map_err(QueryError::from)
+            page.map_err(|_| QueryError::Archive("the query failed inside the archive".to_owned()))?
+                .map_err(QueryError::from)
         };
         tokio::task::spawn_blocking(work).await.map_err(|_| QueryError::Busy)?
     }

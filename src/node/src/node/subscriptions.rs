@@ -17,6 +17,9 @@ use crate::rest::{Topic, TopicError};
 /// Content topics REST clients may subscribe to together.
 const CONTENT_TOPICS_MAX: usize = 10_000;
 
+/// The longest of them, in bytes.
+const CONTENT_TOPIC_BYTES_MAX: usize = 1_024;
+
 /// The subscriptions, and what follows from them in the relay and in the REST cache.
 pub struct Subscriptions {
     net: NetHandle,
@@ -47,10 +50,18 @@ impl Subscriptions {
     pub async fn subscribe(&self, topic: &Topic, shard: PubsubTopic) -> Result<(), TopicError> {
         let mut joined = self.joined.lock().await;
         let contents: usize = joined.values().map(|reasons| reasons.content_topics.len()).sum();
-        if matches!(topic, Topic::Content(_)) && contents >= CONTENT_TOPICS_MAX {
-            let text =
-                format!("the node holds its maximum of {CONTENT_TOPICS_MAX} content topics; unsubscribe some first");
-            return Err(TopicError::Unavailable(text));
+        if let Topic::Content(content_topic) = topic {
+            let held = joined.get(&shard).is_some_and(|reasons| reasons.content_topics.contains(content_topic));
+            if contents >= CONTENT_TOPICS_MAX && !held {
+                let text = format!(
+                    "the node holds its maximum of {CONTENT_TOPICS_MAX} content topics; unsubscribe some first"
+                );
+                return Err(TopicError::Unavailable(text));
+            }
+            if content_topic.len() > CONTENT_TOPIC_BYTES_MAX {
+                let text = format!("a content topic has at most {CONTENT_TOPIC_BYTES_MAX} bytes; shorten it");
+                return Err(TopicError::Unavailable(text));
+            }
         }
         let name = shard.to_string();
         let number = self.topics.intern(&name).map_err(|error| TopicError::Unavailable(error.to_string()))?;
@@ -88,8 +99,8 @@ impl Subscriptions {
             }
         }
         if !reasons.own_sake && reasons.content_topics.is_empty() {
-            joined.remove(&shard);
             self.net.unsubscribe(&shard.to_string()).await.map_err(unavailable)?;
+            joined.remove(&shard);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use levada_engine::{
 };
 use levada_stages::answer::Answer;
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
-use levada_stages::backlog::{BACKLOG_BYTES_MAX, Backlog, BacklogStage};
+use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
 use levada_stages::event::{Event, EventCache};
 use levada_stages::filter::{Filter, Subscriptions};
@@ -41,6 +41,12 @@ const ARCHIVE_LINK_ENVELOPES: usize = 8_192;
 
 /// Room in the archive's link for what is admitted while it is nearly full: a batch of each lane, twice.
 const ARCHIVE_LINK_MARGIN: usize = 1_024;
+
+/// Bytes of slots that may wait for the disk, if the arena is large enough.
+const BACKLOG_BYTES_MAX: usize = 256 << 20;
+
+/// Bytes of slots that the REST cache may keep, if the arena is large enough.
+const CACHE_BYTES_MAX: usize = 16 << 20;
 
 /// Pubsub topics a node can take part in: the shards of a cluster (51/WAKU2-RELAY-SHARDING).
 pub const TOPICS_MAX: usize = 1_024;
@@ -67,8 +73,11 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Empty tables; the REST cache holds `cache_messages_max` messages in `cache_bytes_max` bytes.
-    pub fn new(cache_messages_max: usize, cache_bytes_max: usize) -> Self {
+    /// Empty tables; the REST cache holds `cache_messages_max` messages.
+    ///
+    /// Backlog and cache together never hold more than seven sixteenths of the arena's bytes, which is less than its class
+    /// of largest slots has: whatever waits for a slow disk, or for a REST client that never comes, peers are still read.
+    pub fn new(cache_messages_max: usize, arena_bytes: usize) -> Self {
         let topics = Arc::new(TopicTable::new(TOPICS_MAX));
         let backlog_envelopes = (ARCHIVE_LINK_ENVELOPES - ARCHIVE_LINK_MARGIN) as u64;
         Self {
@@ -77,8 +86,8 @@ impl Shared {
             traffic: Arc::new(TopicTraffic::new(topics.clone(), TOPICS_MAX)),
             topics,
             subscriptions: Arc::default(),
-            events: Arc::new(EventCache::new(cache_messages_max, cache_bytes_max)),
-            backlog: Arc::new(Backlog::new(BACKLOG_BYTES_MAX, backlog_envelopes)),
+            events: Arc::new(EventCache::new(cache_messages_max, CACHE_BYTES_MAX.min(arena_bytes / 16))),
+            backlog: Arc::new(Backlog::new(BACKLOG_BYTES_MAX.min(arena_bytes / 8 * 3) as u64, backlog_envelopes)),
             archived: Arc::default(),
         }
     }

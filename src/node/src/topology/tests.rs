@@ -25,7 +25,7 @@ struct Path {
 impl Path {
     fn new(lanes: usize) -> Self {
         let arena = Arena::new(&ArenaConfig::with_budget(64 << 20, MESSAGE_BYTES_MAX + (16 << 10))).expect("64 MiB");
-        let shared = Shared::new(50, 1 << 20);
+        let shared = Shared::new(50, 64 << 20);
         let topic = shared.topics.intern(TOPIC).expect("an empty table");
         let archive = levada_archive::open(&DatabaseUrl::SqliteMemory).expect("an archive in memory");
         let reader = archive.reader().expect("a reader");

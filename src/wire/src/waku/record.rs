@@ -41,14 +41,8 @@ pub enum RejectReason {
     Malformed,
     /// The message exceeds the configured size.
     TooLarge,
-    /// The payload is empty and the node is told to refuse that.
-    EmptyPayload,
-    /// The content topic is empty.
-    EmptyContentTopic,
     /// The message was seen before.
     Duplicate,
-    /// The node does not subscribe to the pubsub topic.
-    NotSubscribed,
 }
 
 impl RejectReason {
@@ -58,10 +52,7 @@ impl RejectReason {
             Self::None => "none",
             Self::Malformed => "malformed",
             Self::TooLarge => "too_large",
-            Self::EmptyPayload => "empty_payload",
-            Self::EmptyContentTopic => "empty_content_topic",
             Self::Duplicate => "duplicate",
-            Self::NotSubscribed => "not_subscribed",
         }
     }
 }

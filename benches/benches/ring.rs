@@ -1,5 +1,4 @@
 //! Rings against the queues one would otherwise take, one producer and one consumer on a core each.
-#![expect(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 #[path = "shared/comparison.rs"]
 mod comparison;
@@ -50,19 +49,19 @@ fn array_queue(blocks: u64) -> Timed {
 fn crossbeam_channel(blocks: u64) -> Timed {
     let (sender, receiver) = crossbeam::channel::bounded(CAPACITY);
     let send = || (0..BLOCK).for_each(|index| sender.send(index).expect("the receiver is alive"));
-    transfer(blocks, send, || sum(|| receiver.recv().expect("the sender is alive")))
+    transfer(blocks, send, move || sum(|| receiver.recv().expect("the sender is alive")))
 }
 
 fn sync_channel(blocks: u64) -> Timed {
     let (sender, receiver) = std::sync::mpsc::sync_channel(CAPACITY);
     let send = || (0..BLOCK).for_each(|index| sender.send(index).expect("the receiver is alive"));
-    transfer(blocks, send, || sum(|| receiver.recv().expect("the sender is alive")))
+    transfer(blocks, send, move || sum(|| receiver.recv().expect("the sender is alive")))
 }
 
 fn ring(criterion: &mut Criterion) {
     let mut comparison = Comparison::new(criterion, "ring", u64::from(BLOCK));
     for batch in [32, 1, 8, 128] {
-        comparison.bench(&format!("spsc_batch_{batch}"), |blocks| spsc_ring(blocks, batch));
+        comparison.bench(&format!("spsc_batch_{batch}"), move |blocks| spsc_ring(blocks, batch));
     }
     comparison.bench("mpmc", mpmc_ring);
     comparison.bench("crossbeam_array_queue", array_queue);

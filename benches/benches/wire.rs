@@ -1,16 +1,18 @@
 //! Reading a WakuMessage and hashing it, against prost and against the bare `sha2` crate.
-#![expect(missing_docs, reason = "criterion's macros, and prost's fields, are undocumented")]
 
 #[path = "shared/comparison.rs"]
 mod comparison;
+#[path = "shared/repeat.rs"]
+mod repeat;
 
 use bytes::Bytes;
-use comparison::{Comparison, timed};
+use comparison::Comparison;
 use criterion::{Criterion, criterion_group, criterion_main};
 use levada_benches::workload::{self, CONTENT_TOPIC, PROFILE, PUBSUB_TOPIC};
 use levada_wire::hash::{Digest, message_hash};
 use levada_wire::waku::message::decode;
 use prost::Message as _;
+use repeat::repeat;
 
 /// As prost reads it, with payloads that share the received bytes.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -56,13 +58,13 @@ fn decode_walk(criterion: &mut Criterion) {
         let data = encoded(&payload(payload_bytes));
         let mut comparison = Comparison::new(criterion, &format!("wire_decode_{}kB", payload_bytes / 1_000), 1);
         comparison.bench("walk", |iterations| {
-            timed(iterations, || {
+            repeat(iterations, || {
                 let spans = decode(&data).expect("the workload is well-formed");
                 fields(spans.payload.of(&data), spans.content_topic.of(&data), spans.timestamp)
             })
         });
         comparison.bench("prost_bytes", |iterations| {
-            timed(iterations, || {
+            repeat(iterations, || {
                 let message = ProstMessage::decode(data.clone()).expect("the workload is well-formed");
                 fields(&message.payload, message.content_topic.as_bytes(), message.timestamp)
             })
@@ -88,9 +90,9 @@ fn hash(criterion: &mut Criterion) {
         let joined = [PUBSUB_TOPIC.as_bytes(), &payload, CONTENT_TOPIC.as_bytes(), &TIMESTAMP.to_be_bytes()].concat();
         let mut comparison = Comparison::new(criterion, &format!("wire_hash_{}kB", payload_bytes / 1_000), 1);
         comparison.bench("message_hash", |iterations| {
-            timed(iterations, || first_bytes(&message_hash(PUBSUB_TOPIC, &payload, CONTENT_TOPIC, &[], TIMESTAMP)))
+            repeat(iterations, || first_bytes(&message_hash(PUBSUB_TOPIC, &payload, CONTENT_TOPIC, &[], TIMESTAMP)))
         });
-        comparison.bench("bare_sha2", |iterations| timed(iterations, || first_bytes(&bare_sha2(&joined))));
+        comparison.bench("bare_sha2", |iterations| repeat(iterations, || first_bytes(&bare_sha2(&joined))));
         comparison.finish();
     }
 }

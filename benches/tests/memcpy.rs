@@ -8,6 +8,8 @@
 #[path = "../../src/engine/tests/support/memcpy.rs"]
 mod memcpy;
 
+use std::hint::black_box;
+
 use levada_archive::DatabaseUrl;
 use levada_benches::micro::{self, ArchiveChoice, Options};
 use levada_engine::{Arena, ArenaConfig, ClassConfig, PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES};
@@ -40,20 +42,21 @@ fn copied(work: impl FnOnce()) -> u64 {
 
 fn the_override_copies_and_counts() {
     let pattern: Vec<u8> = (0..10_000).map(|number| (number % 251) as u8).collect();
-    for (bytes, counted) in [(0, 0), (memcpy::CALL_BYTES_MIN - 1, 0), (memcpy::CALL_BYTES_MIN, 1_024), (5_000, 5_000)] {
+    let least = memcpy::CALL_BYTES_MIN;
+    for (bytes, counted) in black_box([(0, 0), (least - 1, 0), (least, least), (5_000, 5_000)]) {
         let mut to = vec![0; bytes];
-        assert_eq!(copied(|| to.copy_from_slice(&pattern[..bytes])), counted);
+        assert_eq!(copied(|| to.copy_from_slice(&pattern[..bytes])), counted as u64);
         assert_eq!(to, pattern[..bytes]);
     }
     // Overlapping in both directions, and by one byte.
-    for (from, to) in [(0, 100), (100, 0), (1, 0), (0, 1), (7, 7)] {
+    for (from, to) in black_box([(0, 100), (100, 0), (1, 0), (0, 1), (7, 7)]) {
         let mut moved = pattern.clone();
         assert_eq!(copied(|| moved.copy_within(from..from + 9_000, to)), 9_000);
         assert_eq!(moved[to..to + 9_000], pattern[from..from + 9_000], "{from} to {to}");
         assert_eq!((&moved[..to], &moved[to + 9_000..]), (&pattern[..to], &pattern[to + 9_000..]), "beside {to}");
     }
     memcpy::count_this_thread(false);
-    assert_eq!(copied(|| assert_eq!(std::hint::black_box(pattern.clone()), pattern)), 0);
+    assert_eq!(copied(|| assert_eq!(black_box(pattern.clone()), pattern)), 0);
     memcpy::count_this_thread(true);
 }
 

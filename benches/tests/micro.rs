@@ -82,10 +82,7 @@ fn run(options: &Options) -> Report {
 /// What must be the same in two runs of one seed.
 fn counted(row: &Row) -> (String, [f64; 7]) {
     let Row { decodes_per_msg, hashes_per_msg, hashed_MB, decoded_MB, copies_per_msg, copied_MB, arena_MB, .. } = *row;
-    (
-        row.work.clone(),
-        [decodes_per_msg, hashes_per_msg, hashed_MB, decoded_MB, copies_per_msg, copied_MB, arena_MB],
-    )
+    (row.work.clone(), [decodes_per_msg, hashes_per_msg, hashed_MB, decoded_MB, copies_per_msg, copied_MB, arena_MB])
 }
 
 #[test]
@@ -144,7 +141,7 @@ fn the_formats_agree() {
     let promised: Vec<&str> = names.iter().copied().filter(|name| !EXTRAS.contains(name)).collect();
     assert_eq!(promised, PROMISED);
     assert_eq!(names.len(), PROMISED.len() + EXTRAS.len());
-    assert!(row.iter().all(|(name, value)| value.is_number() == !TEXTS.contains(&name.as_str())), "{row:?}");
+    assert!(row.iter().all(|(name, value)| value.is_number() != TEXTS.contains(&name.as_str())), "{row:?}");
     assert_eq!((&row["scenario"], &row["msgs"], &row["runs"]), (&"micro".into(), &60.into(), &2.into()));
 
     let csv = report.render(Format::Csv);
@@ -214,6 +211,15 @@ fn the_heap_series_shows_the_slots_of_each_run() {
 
     let nowhere = Options { heap_series: Some(folder.path().to_owned()), ..options(vec![ArchiveChoice::None]) };
     assert!(matches!(micro::run(&nowhere, |_| ()), Err(BenchError::Output { .. })));
+}
+
+#[test]
+fn the_calling_thread_keeps_its_cores() {
+    let _alone = alone();
+    // Threads inherit the cores of the one that starts them: a caller bound to one core would bind every worker to it.
+    let before = core_affinity::get_core_ids();
+    run(&options(vec![ArchiveChoice::None]));
+    assert_eq!(core_affinity::get_core_ids(), before);
 }
 
 #[test]

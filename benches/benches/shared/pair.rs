@@ -3,8 +3,6 @@
 use std::sync::Barrier;
 use std::time::Instant;
 
-use crossbeam::utils::Backoff;
-
 use crate::comparison::Timed;
 
 /// Runs `send` on one core and `receive` on another, `blocks` times each, and takes the time from the first thing sent to
@@ -31,14 +29,20 @@ pub fn transfer(blocks: u64, mut send: impl FnMut() + Send, mut receive: impl Fn
     })
 }
 
-/// Tries until something comes, spinning first and yielding then: how lock-free queues are waited for.
+/// Looks this often before it gives its core up: far longer than the other side takes for one thing, unless it does not run.
+const SPINS: u64 = 1 << 14;
+
+/// Tries until something comes. It spins, because a core given up on a busy machine comes back a time slice later, and
+/// the faster a queue is, the more often it is found empty: yielding early, the fastest queue would seem the slowest.
 pub fn wait_for<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
-    let backoff = Backoff::new();
+    let mut spins = 0_u64;
     loop {
         match attempt() {
             Some(value) => return value,
-            None => backoff.snooze(),
+            None if spins < SPINS => std::hint::spin_loop(),
+            None => std::thread::yield_now(),
         }
+        spins += 1;
     }
 }
 

@@ -134,10 +134,10 @@ impl Bench<'_> {
         let mut run = Run {
             rounds: 0,
             measured_ns: 0,
-            latencies_ns: Histogram::new(),
+            latencies_ns: Histogram::default(),
             counts: Counts::default(),
             work: Digest::default(),
-            allocations: Histogram::new(),
+            allocations: Histogram::default(),
             sha2_ns: 0,
             sha2_bytes: 0,
             heap_bytes_max: 0,

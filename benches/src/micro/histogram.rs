@@ -14,12 +14,14 @@ pub struct Histogram {
     total: u64,
 }
 
-impl Histogram {
-    /// None yet; this is the only allocation.
-    pub fn new() -> Self {
+impl Default for Histogram {
+    /// Empty; this is the only allocation.
+    fn default() -> Self {
         Self { buckets: vec![0; bucket_of(u64::MAX) + 1].into(), total: 0 }
     }
+}
 
+impl Histogram {
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&*self.buckets)
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_the_ranks() {
-        let mut values = Histogram::new();
+        let mut values = Histogram::default();
         assert_eq!(values.percentile(50), 0);
         (1..=100).rev().for_each(|value| values.add(value));
         assert_eq!([0, 50, 99, 100].map(|pct| values.percentile(pct)), [1, 50, 99, 100]);

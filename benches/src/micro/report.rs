@@ -184,7 +184,9 @@ impl Report {
 const FOOTER: &str = "
 Counts and MB (10^6 bytes) are of one round over msgs messages; ns_per_msg is from taken to done, with the window full.
 ratio_to_sha2 is msg_per_s / sha2_msg_per_s, a bare loop of the sha2 crate on one core between the rounds.
-peak_heap is the allocator's peak plus the slots in use; SQLite's own memory shows in rss_MB only.
+allocs_per_msg is of the median round; in the first one, an archive in memory still grows.
+peak_heap is the allocator's peak plus the slots in use; SQLite's own memory shows in rss_MB only, which is of the whole
+process, with what earlier configurations left to the allocator.
 Not in the path yet: the store-sync insert, which nwaku's scenario also times.
 For comparison, published by nwaku for its micro scenario, on another machine (Apple M4), not measured here:
   1 223 msg/s with 4 decodes and 3 hashes per message; 2 274 msg/s after its own no-copy work (2 decodes, 1 hash).
@@ -192,7 +194,11 @@ For comparison, published by nwaku for its micro scenario, on another machine (A
 
 /// A CSV field: quoted where it must be, as the path of an archive may (RFC 4180).
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
 }
 
 /// A number with the digits that mean something.

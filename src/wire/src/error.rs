@@ -231,3 +231,24 @@ pub enum RpcError {
         bytes_max: u32,
     },
 }
+
+/// Why a hash kernel cannot be forced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// No kernel has that name.
+    #[error("hash kernel name is unknown, use avx512x16, avx512vlx8, avx2x8, shani2 or sha2")]
+    Unknown,
+    /// The CPU lacks its instructions.
+    #[error("hash kernel {kernel} needs instructions that this CPU lacks, force another one or none")]
+    Unsupported {
+        /// Name of the kernel.
+        kernel: &'static str,
+    },
+    /// The process already forces a different one.
+    #[error("hash kernel {kernel} was forced before, a process forces one at most")]
+    AlreadyForced {
+        /// Name of the kernel in force.
+        kernel: &'static str,
+    },
+}

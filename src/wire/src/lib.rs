@@ -2,13 +2,13 @@
 //!
 //! * [`waku`]: the WakuMessage walk and encoder, topics, sharding, metadata, and the record the engine carries per message.
 //! * [`gossipsub`]: the walk over a gossipsub RPC frame, and the frames this node writes.
-//! * [`hash`]: the only place that computes SHA-256, and counts it.
+//! * [`hash`]: the only place that computes SHA-256, one message or many side by side, and counts it.
 //! * [`varint`]: unsigned varints and the length prefix in front of every libp2p message.
 //!
 //! Nothing here reads a clock, opens a socket or starts a thread. No input makes it panic, and no input makes it allocate
 //! more than a documented limit.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod error;
 pub mod gossipsub;

@@ -1,13 +1,26 @@
 //! SHA-256 in its three uses, each counted where it happens: the deterministic message hash (14/WAKU2-MESSAGE), the
-//! gossipsub message id (11/WAKU2-RELAY), and sharding.
+//! gossipsub message id (11/WAKU2-RELAY), and sharding. One message at a time, or with [`hash_many`] as many as wait.
 //!
 //! This is the only module that touches `sha2`; a clippy rule keeps every other one out, so that the counters tell the
 //! truth about hashes per message.
+
+mod job;
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "vector loads, and code for instructions found at run time")
+)]
+mod kernel;
+mod many;
+mod select;
 
 use std::fmt;
 
 use levada_engine::Counter;
 use sha2::Digest as _;
+
+pub use job::{Job, PIECES_MAX};
+pub use many::{Scratch, WINDOW, hash_many};
+pub use select::{Kernel, force_kernel};
 
 /// A SHA-256 digest.
 pub type Digest = [u8; 32];

@@ -2,7 +2,7 @@
 //!
 //! Cost: nothing for messages nobody waits for, which are released here.
 
-use levada_engine::Stage;
+use levada_engine::{BatchLimit, Stage};
 use levada_wire::waku::WakuRecord;
 
 use crate::{Messages, Ports};
@@ -16,6 +16,10 @@ const WAITED_FOR: usize = 0;
 impl Stage<WakuRecord> for Answer {
     fn ports(&self) -> &'static [&'static str] {
         &["waited_for"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

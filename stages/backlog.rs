@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use levada_archive::{Ineligible, eligible};
-use levada_engine::{Counter, Stage};
+use levada_engine::{BatchLimit, Counter, Stage};
 use levada_wire::waku::WakuRecord;
 
 use crate::{Messages, Ports};
@@ -89,6 +89,10 @@ const SKIP: usize = 1;
 impl Stage<WakuRecord> for BacklogStage {
     fn ports(&self) -> &'static [&'static str] {
         &["store", "skip"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

@@ -2,7 +2,7 @@
 //!
 //! Cost: one walk over the field headers, no copy, no allocation.
 
-use levada_engine::Stage;
+use levada_engine::{BatchLimit, Stage};
 use levada_wire::waku::{RejectReason, Verdict, WakuRecord, message};
 
 use crate::{Messages, Ports};
@@ -17,6 +17,10 @@ const REJECTED: usize = 1;
 impl Stage<WakuRecord> for Decode {
     fn ports(&self) -> &'static [&'static str] {
         &["decoded", "rejected"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use levada_engine::{Counter, Envelope, Held, Stage};
+use levada_engine::{BatchLimit, Counter, Envelope, Held, Stage};
 use levada_wire::waku::WakuRecord;
 
 use crate::{Messages, Ports};
@@ -181,6 +181,10 @@ const NEXT: usize = 0;
 impl Stage<WakuRecord> for Event {
     fn ports(&self) -> &'static [&'static str] {
         &["next"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

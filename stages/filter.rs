@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use levada_engine::{Counter, Stage};
+use levada_engine::{BatchLimit, Counter, Stage};
 use levada_wire::waku::WakuRecord;
 
 use crate::{Messages, Ports};
@@ -120,6 +120,10 @@ const NEXT: usize = 0;
 impl Stage<WakuRecord> for Filter {
     fn ports(&self) -> &'static [&'static str] {
         &["next"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

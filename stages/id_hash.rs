@@ -1,16 +1,20 @@
 //! `id_hash`: the gossipsub message id, SHA-256 over the encoded message (11/WAKU2-RELAY).
 //!
-//! Cost: one hash pass over the payload, or none when the ingress already brought the id.
+//! Cost: one hash pass over the payload, or none when the ingress already brought the id. What waits is hashed side by
+//! side, as in [`message_hash`](crate::message_hash).
 
-use levada_engine::Stage;
-use levada_wire::hash;
+use levada_engine::{BatchLimit, Stage};
+use levada_wire::hash::{Job, WINDOW};
 use levada_wire::waku::WakuRecord;
 
+use crate::hash_batch::HashBatch;
 use crate::{Messages, Ports};
 
 /// Fills in the id where it is not known yet.
 #[derive(Debug, Default)]
-pub struct IdHash;
+pub struct IdHash {
+    hashes: HashBatch,
+}
 
 const NEXT: usize = 0;
 
@@ -19,12 +23,19 @@ impl Stage<WakuRecord> for IdHash {
         &["next"]
     }
 
+    fn batch_limit(&self) -> BatchLimit {
+        BatchLimit { envelopes: WINDOW, payload_bytes: 8_000_000 }
+    }
+
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        let unknown = batch.peek().filter(|view| !view.record.id_known);
+        let mut ids = self.hashes.hash(unknown.map(|view| Job::message_id(view.payload))).iter();
         for mut envelope in batch {
-            if !envelope.record().id_known {
-                let id = hash::message_id(envelope.payload());
+            if !envelope.record().id_known
+                && let Some(id) = ids.next()
+            {
                 let record = crate::record(&mut envelope);
-                (record.id, record.id_known) = (id, true);
+                (record.id, record.id_known) = (*id, true);
             }
             ports.send(NEXT, envelope);
         }

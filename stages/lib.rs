@@ -12,6 +12,7 @@ pub mod backlog;
 pub mod decode;
 pub mod event;
 pub mod filter;
+mod hash_batch;
 pub mod id_hash;
 pub mod message_hash;
 pub mod relay;
@@ -19,7 +20,7 @@ pub mod seen;
 pub mod trace;
 pub mod validate;
 
-use levada_engine::{Batch, Outputs};
+use levada_engine::{Batch, BatchLimit, Outputs};
 use levada_wire::waku::WakuRecord;
 
 /// A batch of Waku messages.
@@ -27,6 +28,10 @@ pub type Messages<'a> = Batch<'a, WakuRecord>;
 
 /// Where a stage sends Waku messages.
 pub type Ports<'a> = Outputs<'a, WakuRecord>;
+
+/// How much a stage takes that looks at records and field headers only: as much as the hash stage wants to find waiting,
+/// however large the payloads.
+const HEADERS_ONLY: BatchLimit = BatchLimit { envelopes: levada_wire::hash::WINDOW, payload_bytes: usize::MAX };
 
 /// Nanoseconds since the Unix epoch by the system's clock; 0 if it stands before that.
 pub fn unix_ns() -> i64 {

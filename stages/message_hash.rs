@@ -1,25 +1,39 @@
 //! `message_hash`: the deterministic hash of 14/WAKU2-MESSAGE, once per new message for all stages behind it.
 //!
-//! Cost: one hash pass over the payload in its slot; the pieces are hashed where they lie.
+//! Cost: one hash pass over the payload in its slot; the pieces are hashed where they lie. What waits is hashed side by
+//! side in the lanes of one kernel, which at a backlog of 32 takes half the time; it never waits for more.
 
 use std::sync::Arc;
 
-use levada_engine::Stage;
-use levada_wire::hash;
+use levada_engine::{BatchLimit, Stage, View};
+use levada_wire::hash::{Job, WINDOW};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
+use crate::hash_batch::HashBatch;
 use crate::{Messages, Ports};
+
+/// A backlog that fills the lanes; more bytes at once would keep the first message waiting without speeding up any.
+const HASH_LIMIT: BatchLimit = BatchLimit { envelopes: WINDOW, payload_bytes: 8_000_000 };
 
 /// Fills in the hash.
 #[derive(Debug)]
 pub struct MessageHash {
     topics: Arc<TopicTable>,
+    hashes: HashBatch,
 }
 
 impl MessageHash {
     /// A lane that knows the pubsub topics by their numbers in `topics`.
     pub fn new(topics: Arc<TopicTable>) -> Self {
-        Self { topics }
+        Self { topics, hashes: HashBatch::default() }
+    }
+
+    fn job<'a>(topics: &'a TopicTable, view: View<'a, WakuRecord>) -> Job<'a> {
+        let (data, record) = (view.payload, view.record);
+        let topic = topics.name(record.topic).expect("ingress interns the topic of every message");
+        let [payload, content_topic, meta] =
+            [record.payload, record.content_topic, record.meta].map(|span| span.of(data));
+        Job::message_hash(topic, payload, content_topic, meta, record.timestamp)
     }
 }
 
@@ -30,15 +44,16 @@ impl Stage<WakuRecord> for MessageHash {
         &["next"]
     }
 
+    fn batch_limit(&self) -> BatchLimit {
+        HASH_LIMIT
+    }
+
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        for mut envelope in batch {
-            let (data, record) = (envelope.payload(), envelope.record());
-            let topic = self.topics.name(record.topic).expect("ingress interns the topic of every message");
-            let [payload, content_topic, meta] =
-                [record.payload, record.content_topic, record.meta].map(|span| span.of(data));
-            let hash = hash::message_hash(topic, payload, content_topic, meta, record.timestamp);
+        let digests = self.hashes.hash(batch.peek().map(|view| Self::job(&self.topics, view)));
+        // The digests come first: a zip asks its first side first, and an envelope asked for in vain would be lost.
+        for (digest, mut envelope) in digests.iter().zip(batch) {
             let record = crate::record(&mut envelope);
-            (record.hash, record.hashed) = (hash, true);
+            (record.hash, record.hashed) = (*digest, true);
             ports.send(NEXT, envelope);
         }
     }

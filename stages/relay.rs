@@ -4,7 +4,7 @@
 //! message also goes on to the local consumers; one that was not, and that somebody waits for, goes to be answered.
 //! Cost: one more handle per message, no payload byte.
 
-use levada_engine::Stage;
+use levada_engine::{BatchLimit, Stage};
 use levada_wire::waku::{Origin, Verdict, WakuRecord};
 
 use crate::{Messages, Ports};
@@ -20,6 +20,10 @@ const REFUSED: usize = 2;
 impl Stage<WakuRecord> for Relay {
     fn ports(&self) -> &'static [&'static str] {
         &["egress", "accepted", "refused"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use levada_engine::{Counter, Stage};
+use levada_engine::{BatchLimit, Counter, Stage};
 use levada_wire::hash::Digest;
 use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 
@@ -108,6 +108,10 @@ const DUPLICATE: usize = 1;
 impl Stage<WakuRecord> for Seen {
     fn ports(&self) -> &'static [&'static str] {
         &["new", "duplicate"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use levada_engine::Stage;
+use levada_engine::{BatchLimit, Stage};
 use levada_wire::hash::Hex;
 use levada_wire::waku::{TopicTable, WakuRecord};
 
@@ -81,6 +81,10 @@ const NEXT: usize = 0;
 impl Stage<WakuRecord> for Trace {
     fn ports(&self) -> &'static [&'static str] {
         &["next"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

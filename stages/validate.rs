@@ -3,7 +3,7 @@
 //! Cost: what the validators cost; the ones here look at the record only. It stands before `message_hash`, so that a
 //! rejected message is never hashed.
 
-use levada_engine::{Counter, Stage};
+use levada_engine::{BatchLimit, Counter, Stage};
 use levada_wire::waku::{RejectReason, Verdict, WakuRecord};
 
 use crate::{Messages, Ports};
@@ -70,6 +70,10 @@ const REJECTED: usize = 1;
 impl Stage<WakuRecord> for Validate {
     fn ports(&self) -> &'static [&'static str] {
         &["accepted", "rejected"]
+    }
+
+    fn batch_limit(&self) -> BatchLimit {
+        crate::HEADERS_ONLY
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

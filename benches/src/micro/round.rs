@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crossbeam::queue::ArrayQueue;
 use levada_engine::{Held, Stage, Waker};
 use levada_stages::{Messages, Ports};
+use levada_wire::hash::WINDOW;
 use levada_wire::waku::{Verdict, WakuRecord};
 
 /// A message of the workload between two rounds.
@@ -176,7 +177,7 @@ impl Stage<WakuRecord> for Feed {
             return;
         }
         // As many as a batch of the stages behind takes; more would only wait there.
-        for _ in 0..ports.room(0).min(32) {
+        for _ in 0..ports.room(0).min(WINDOW) {
             let Some(message) = round.take() else { return };
             let now = round.now_ns();
             let _ = round.started_ns.compare_exchange(0, now, SeqCst, SeqCst);

@@ -7,7 +7,6 @@ use libp2p::multiaddr::Protocol;
 
 use crate::error::{AddressError, NetError};
 use crate::key::NodeKey;
-use crate::metadata;
 
 /// Below this no useful message exists.
 const MESSAGE_BYTES_MIN: usize = 1_024;
@@ -29,7 +28,7 @@ pub struct NetConfig {
     pub external_addresses: Vec<Multiaddr>,
     /// The Waku cluster (`--cluster-id`). A peer that answers another one is disconnected.
     pub cluster_id: u16,
-    /// The shards of the node (`--shard`), told to every peer through metadata.
+    /// The shards of the node (`--shard`), told to every peer through metadata until other ones are joined or these are left.
     pub shards: Vec<u16>,
     /// Peers that are dialled at start and again whenever they are lost (`--staticnode`).
     pub static_peers: Vec<Multiaddr>,
@@ -71,7 +70,6 @@ impl NetConfig {
         if !(bytes_min..=bytes_max).contains(&bytes) {
             return Err(NetError::MessageBytes { bytes, bytes_min, bytes_max });
         }
-        metadata::of(self).encode().map_err(|_| NetError::Shards { shards: self.shards.len() })?;
         for address in &self.static_peers {
             dialable(address).map_err(|source| NetError::StaticPeer { address: address.clone(), source })?;
         }
@@ -152,14 +150,5 @@ mod tests {
         assert!(matches!(config.validate(), Err(NetError::MessageBytes { bytes: 0, .. })));
         config.message_bytes_max = usize::MAX;
         assert!(matches!(config.validate(), Err(NetError::MessageBytes { .. })));
-    }
-
-    #[test]
-    fn the_shards_must_fit_into_metadata() {
-        let mut config = NetConfig::new(NodeKey::generate());
-        config.shards = (0..200).collect();
-        config.validate().unwrap();
-        config.shards = (0..1_024).collect();
-        assert!(matches!(config.validate(), Err(NetError::Shards { shards: 1_024 })));
     }
 }

@@ -20,7 +20,7 @@ counters! {
     MESSAGES_DROPPED,
     /// Messages published to at least one peer.
     PUBLISHED,
-    /// Bytes of encoded WakuMessages published, times the number of subscribed peers.
+    /// Bytes of those messages, each counted once however many peers it went to.
     PUBLISHED_BYTES,
     /// Publishes without any subscribed peer.
     PUBLISH_NO_PEERS,
@@ -42,7 +42,10 @@ counters! {
     SEND_QUEUE_DROPS,
     /// Times that reading stopped because the receiver of inbound messages was full.
     INBOUND_STALLS,
-    /// Nanoseconds during which reading was stopped for that reason.
+    /// Nanoseconds during which reading was stopped for that reason, counted when it goes on. [`NetHandle::stalled_for`] tells
+    /// about a stop that lasts.
+    ///
+    /// [`NetHandle::stalled_for`]: crate::NetHandle::stalled_for
     INBOUND_STALLED_NS,
     /// Outgoing connections that were established.
     DIALS_OK,

@@ -42,12 +42,6 @@ pub enum NetError {
         /// The largest size that is allowed.
         bytes_max: usize,
     },
-    /// The shards do not fit into a metadata message, which peers read up to 1 024 bytes of.
-    #[error("{shards} shards are too many to be told to peers, about 200 fit; give --shard less often")]
-    Shards {
-        /// How many were given.
-        shards: usize,
-    },
     /// The secure channel could not be set up from the node key.
     #[error("the node key cannot secure connections: {0}; give another one with --nodekey")]
     Noise(#[from] libp2p::noise::Error),
@@ -130,6 +124,16 @@ pub enum PublishError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubscribeError {
+    /// The topic is not a shard of this node's cluster, so no peer could be in it.
+    #[error(
+        "the pubsub topic {topic:?} is not of cluster {cluster}; write it as /waku/2/rs/{cluster}/0 or change --cluster-id"
+    )]
+    OtherCluster {
+        /// The pubsub topic.
+        topic: String,
+        /// The cluster of this node.
+        cluster: u16,
+    },
     /// The router refused the topic.
     #[error("the router refused the topic {topic:?}: {reason}")]
     Refused {

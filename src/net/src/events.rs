@@ -65,7 +65,7 @@ impl<R: Relay> Service<R> {
         if first {
             self.peers.arrive(peer, endpoint);
             self.peers_changed();
-            let request = metadata::of(&self.config);
+            let request = self.shards.metadata();
             self.swarm.behaviour_mut().metadata.send_request(&peer, request);
         }
     }
@@ -114,7 +114,7 @@ impl<R: Relay> Service<R> {
     fn on_metadata(&mut self, event: Exchange<Metadata, Metadata>) {
         match event {
             Exchange::Message { message: Message::Request { channel, .. }, .. } => {
-                let response = metadata::of(&self.config);
+                let response = self.shards.metadata();
                 // It fails only if the stream has gone meanwhile.
                 let _ = self.swarm.behaviour_mut().metadata.send_response(channel, response);
             }

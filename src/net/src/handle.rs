@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 use bytes::Bytes;
 use libp2p::multiaddr::Protocol;
@@ -13,19 +14,31 @@ use crate::counters;
 use crate::error::{PublishError, ReportError, SubscribeError};
 use crate::inbound::Verdict;
 use crate::peers::{PeerHandle, PeerInfo};
+use crate::stall::Stall;
 
 /// Commands that wait for the task. A publish holds its message meanwhile.
 pub(crate) const COMMANDS_MAX: usize = 256;
 /// Verdicts that wait for the task, 40 bytes each.
 pub(crate) const VERDICTS_MAX: usize = 4_096;
+/// Verdicts that find room in the channel together or not at all.
+const VERDICTS_AT_ONCE: usize = 64;
 
 /// What the task is asked to do.
 pub(crate) enum Command {
-    Publish { topic: String, data: Bytes, id: Option<[u8; 32]>, reply: oneshot::Sender<Result<usize, PublishError>> },
+    Publish(Publication),
     Subscribe { topic: String, reply: oneshot::Sender<Result<bool, SubscribeError>> },
     Unsubscribe { topic: String, reply: oneshot::Sender<Result<bool, SubscribeError>> },
     Peers { reply: oneshot::Sender<Vec<PeerInfo>> },
     MeshSizes { reply: oneshot::Sender<Vec<(String, usize)>> },
+}
+
+/// A message on its way to the task.
+pub(crate) struct Publication {
+    pub(crate) topic: String,
+    pub(crate) data: Bytes,
+    pub(crate) id: Option<[u8; 32]>,
+    /// Absent if nobody waits for the outcome.
+    pub(crate) reply: Option<oneshot::Sender<Result<usize, PublishError>>>,
 }
 
 /// A verdict on its way to the task.
@@ -39,6 +52,9 @@ pub(crate) struct Report {
 pub(crate) struct Shared {
     pub(crate) peer_id: PeerId,
     pub(crate) message_bytes_max: usize,
+    pub(crate) relay: bool,
+    /// Whether and since when reading is stopped.
+    pub(crate) stall: Stall,
     pub(crate) external_addresses: Vec<Multiaddr>,
     pub(crate) listen_addresses: watch::Sender<Vec<Multiaddr>>,
     pub(crate) connected: AtomicUsize,
@@ -84,13 +100,32 @@ impl NetHandle {
     ///
     /// [`PublishError`].
     pub async fn publish(&self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError> {
+        self.check_publication(&data)?;
+        let topic = topic.to_owned();
+        let publication = |reply| Command::Publish(Publication { topic, data, id, reply: Some(reply) });
+        self.ask(publication).await.unwrap_or(Err(PublishError::Stopped))
+    }
+
+    /// As [`Self::publish`], but waits for no more than a place among the 256 commands that the task has yet to do. What becomes
+    /// of the message is counted ([`crate::counters`]): published, no peers, duplicate, or send queues full. Those that are in
+    /// the channel at [`Self::shutdown`] are still published.
+    ///
+    /// # Errors
+    ///
+    /// [`PublishError::TooLarge`], [`PublishError::RelayOff`] and [`PublishError::Stopped`] only.
+    pub async fn queue_publish(&self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<(), PublishError> {
+        self.check_publication(&data)?;
+        let publication = Publication { topic: topic.to_owned(), data, id, reply: None };
+        self.commands.send(Command::Publish(publication)).await.map_err(|_| PublishError::Stopped)
+    }
+
+    fn check_publication(&self, data: &Bytes) -> Result<(), PublishError> {
         let (bytes, bytes_max) = (data.len(), self.shared.message_bytes_max);
         if bytes > bytes_max {
             counters::PUBLISH_TOO_LARGE.add(1);
             return Err(PublishError::TooLarge { bytes, bytes_max });
         }
-        let topic = topic.to_owned();
-        self.ask(|reply| Command::Publish { topic, data, id, reply }).await.unwrap_or(Err(PublishError::Stopped))
+        if self.shared.relay { Ok(()) } else { Err(PublishError::RelayOff) }
     }
 
     /// Joins a pubsub topic; `false` if it was joined before.
@@ -132,6 +167,32 @@ impl NetHandle {
     /// [`ReportError::Stopped`].
     pub async fn report(&self, id: [u8; 32], peer: PeerHandle, verdict: Verdict) -> Result<(), ReportError> {
         self.reports.send(Report { id, peer, verdict }).await.map_err(|_| ReportError::Stopped)
+    }
+
+    /// As [`Self::report`], for many verdicts, which enter the channel up to 64 at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::Stopped`]; those that entered before may have been applied.
+    pub async fn report_many(
+        &self,
+        verdicts: impl ExactSizeIterator<Item = ([u8; 32], PeerHandle, Verdict)>,
+    ) -> Result<(), ReportError> {
+        let mut verdicts = verdicts;
+        while verdicts.len() > 0 {
+            let places = verdicts.len().min(VERDICTS_AT_ONCE);
+            let places = self.reports.reserve_many(places).await.map_err(|_| ReportError::Stopped)?;
+            for (place, (id, peer, verdict)) in places.zip(&mut verdicts) {
+                place.send(Report { id, peer, verdict });
+            }
+        }
+        Ok(())
+    }
+
+    /// For how long reading has been stopped now because the receiver of inbound messages is full; `None` while the network reads.
+    /// Verdicts and publications are served all the same.
+    pub fn stalled_for(&self) -> Option<Duration> {
+        self.shared.stall.lasts_for()
     }
 
     /// The connected peers; empty when the network has stopped.

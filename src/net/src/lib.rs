@@ -19,6 +19,8 @@ mod metadata;
 mod peers;
 pub mod relay;
 mod service;
+mod shards;
+mod stall;
 mod start;
 mod transport;
 

@@ -14,7 +14,6 @@ use levada_wire::waku::metadata::{METADATA_BYTES_MAX, Metadata};
 use libp2p::StreamProtocol;
 use libp2p::request_response::{Behaviour, Codec, Config, ProtocolSupport};
 
-use crate::config::NetConfig;
 use crate::counters;
 
 /// The protocol id of metadata, verbatim on the wire.
@@ -34,15 +33,6 @@ pub(crate) fn build() -> Exchange {
     let limits =
         Config::default().with_request_timeout(IDLE_TIMEOUT).with_max_concurrent_streams(STREAMS_PER_CONNECTION_MAX);
     Behaviour::with_codec(MetadataCodec, [(StreamProtocol::new(PROTOCOL), ProtocolSupport::Full)], limits)
-}
-
-/// What this node says of itself, asking or answering. A question carries the shards too: js-waku stores those of a question as
-/// the shards of the peer.
-pub(crate) fn of(config: &NetConfig) -> Metadata {
-    Metadata {
-        cluster_id: Some(config.cluster_id.into()),
-        shards: config.shards.iter().copied().map(u32::from).collect(),
-    }
 }
 
 /// Whether `error` means that the peer sent a frame that is too long or does not parse.
@@ -80,14 +70,14 @@ impl Codec for MetadataCodec {
     where
         T: AsyncWrite + Unpin + Send,
     {
-        in_time(io.write_all(&encode(&request)?)).await
+        in_time(io.write_all(&encode(&request))).await
     }
 
     async fn write_response<T>(&mut self, _: &StreamProtocol, io: &mut T, response: Metadata) -> io::Result<()>
     where
         T: AsyncWrite + Unpin + Send,
     {
-        in_time(io.write_all(&encode(&response)?)).await
+        in_time(io.write_all(&encode(&response))).await
     }
 }
 
@@ -119,12 +109,12 @@ async fn read_frame<T: AsyncRead + Unpin + Send>(io: &mut T, mut byte: u8) -> io
     Err(malformed(format!("a metadata frame is longer than {METADATA_BYTES_MAX} bytes")))
 }
 
-fn encode(metadata: &Metadata) -> io::Result<Vec<u8>> {
-    let body = metadata.encode().map_err(io::Error::other)?;
+fn encode(metadata: &Metadata) -> Vec<u8> {
+    let body = metadata.encode();
     let mut frame = vec![0; varint::len(body.len() as u64)];
     varint::encode(body.len() as u64, &mut frame).expect("the prefix has the length that was made for it");
     frame.extend_from_slice(&body);
-    Ok(frame)
+    frame
 }
 
 fn decode(frame: &[u8]) -> io::Result<Metadata> {
@@ -143,8 +133,7 @@ mod tests {
     use libp2p::StreamProtocol;
     use libp2p::request_response::Codec;
 
-    use super::{Metadata, MetadataCodec, PROTOCOL, is_malformed, of};
-    use crate::{NetConfig, NodeKey};
+    use super::{Metadata, MetadataCodec, PROTOCOL, is_malformed};
 
     fn read_request(bytes: &[u8]) -> std::io::Result<Metadata> {
         let protocol = StreamProtocol::new(PROTOCOL);
@@ -172,13 +161,11 @@ mod tests {
 
     #[test]
     fn every_shard_is_told_in_both_fields() {
-        let mut config = NetConfig::new(NodeKey::generate());
-        config.cluster_id = 16;
-        config.shards = vec![1, 5];
+        let told = Metadata { cluster_id: Some(16), shards: vec![1, 5] };
         let mut wire = Vec::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let protocol = StreamProtocol::new(PROTOCOL);
-        runtime.block_on(MetadataCodec.write_response(&protocol, &mut wire, of(&config))).unwrap();
+        runtime.block_on(MetadataCodec.write_response(&protocol, &mut wire, told)).unwrap();
         assert_eq!(wire, [10, 0x08, 16, 0x10, 1, 0x10, 5, 0x1a, 2, 1, 5]);
     }
 }

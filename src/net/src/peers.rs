@@ -49,10 +49,10 @@ pub struct PeerInfo {
 struct Peer {
     peer_id: PeerId,
     /// Present while the peer is connected.
-    link: Option<Link>,
+    connection: Option<Connection>,
 }
 
-struct Link {
+struct Connection {
     direction: Direction,
     since: Instant,
     remote: Multiaddr,
@@ -76,7 +76,7 @@ impl Peers {
     /// The first connection of a peer.
     pub(crate) fn arrive(&mut self, peer_id: PeerId, endpoint: &ConnectedPoint) {
         let handle = self.handle_of(peer_id);
-        let link = Link {
+        let connection = Connection {
             direction: if endpoint.is_dialer() { Direction::Out } else { Direction::In },
             since: Instant::now(),
             remote: endpoint.get_remote_address().clone(),
@@ -85,8 +85,8 @@ impl Peers {
             protocols: Vec::new(),
             pings_missed: 0,
         };
-        let peer = self.by_handle.entry(handle.0).or_insert(Peer { peer_id, link: None });
-        if peer.link.replace(link).is_none() {
+        let peer = self.by_handle.entry(handle.0).or_insert(Peer { peer_id, connection: None });
+        if peer.connection.replace(connection).is_none() {
             self.connected += 1;
         }
         self.departed.retain(|gone| *gone != handle.0);
@@ -94,30 +94,30 @@ impl Peers {
 
     /// What identify told about a connected peer.
     pub(crate) fn identified(&mut self, peer_id: &PeerId, info: libp2p::identify::Info) {
-        if let Some(link) = self.link(peer_id) {
-            link.agent = info.agent_version;
-            link.protocols = info.protocols;
-            link.listens = info.listen_addrs;
-            link.listens.truncate(ADDRESSES_MAX);
+        if let Some(connection) = self.connection(peer_id) {
+            connection.agent = info.agent_version;
+            connection.protocols = info.protocols;
+            connection.listens = info.listen_addrs;
+            connection.listens.truncate(ADDRESSES_MAX);
         }
     }
 
     /// A ping was answered or missed. `true` if that makes three misses in a row.
     pub(crate) fn ping(&mut self, peer_id: &PeerId, missed: bool) -> bool {
-        let Some(link) = self.link(peer_id) else { return false };
-        link.pings_missed = if missed { link.pings_missed.saturating_add(1) } else { 0 };
-        link.pings_missed >= PINGS_MISSED_MAX
+        let Some(connection) = self.connection(peer_id) else { return false };
+        connection.pings_missed = if missed { connection.pings_missed.saturating_add(1) } else { 0 };
+        connection.pings_missed >= PINGS_MISSED_MAX
     }
 
-    fn link(&mut self, peer_id: &PeerId) -> Option<&mut Link> {
+    fn connection(&mut self, peer_id: &PeerId) -> Option<&mut Connection> {
         let handle = self.by_id.get(peer_id)?;
-        self.by_handle.get_mut(handle)?.link.as_mut()
+        self.by_handle.get_mut(handle)?.connection.as_mut()
     }
 
     /// The last connection of a peer has closed. Gives how long the peer was connected.
     pub(crate) fn depart(&mut self, peer_id: &PeerId) -> Option<Duration> {
         let handle = *self.by_id.get(peer_id)?;
-        let link = self.by_handle.get_mut(&handle)?.link.take()?;
+        let connection = self.by_handle.get_mut(&handle)?.connection.take()?;
         self.connected -= 1;
         self.departed.push_back(handle);
         if self.departed.len() > DEPARTED_MAX
@@ -126,7 +126,7 @@ impl Peers {
         {
             self.by_id.remove(&peer.peer_id);
         }
-        Some(link.since.elapsed())
+        Some(connection.since.elapsed())
     }
 
     /// The handle of a peer, new if it has none.
@@ -139,7 +139,7 @@ impl Peers {
         }
         let handle = self.next;
         self.next = self.next.wrapping_add(1);
-        self.by_handle.insert(handle, Peer { peer_id, link: None });
+        self.by_handle.insert(handle, Peer { peer_id, connection: None });
         self.by_id.insert(peer_id, handle);
         PeerHandle(handle)
     }
@@ -158,21 +158,21 @@ impl Peers {
     pub(crate) fn snapshot(&self) -> Vec<PeerInfo> {
         self.by_handle
             .iter()
-            .filter_map(|(handle, peer)| Some(peer.info(PeerHandle(*handle), peer.link.as_ref()?)))
+            .filter_map(|(handle, peer)| Some(peer.info(PeerHandle(*handle), peer.connection.as_ref()?)))
             .collect()
     }
 }
 
 impl Peer {
-    fn info(&self, handle: PeerHandle, link: &Link) -> PeerInfo {
+    fn info(&self, handle: PeerHandle, connection: &Connection) -> PeerInfo {
         PeerInfo {
             handle,
             peer_id: self.peer_id,
-            addresses: std::iter::once(&link.remote).chain(&link.listens).cloned().collect(),
-            agent: link.agent.clone(),
-            protocols: link.protocols.iter().map(ToString::to_string).collect(),
-            direction: link.direction,
-            connected_for: link.since.elapsed(),
+            addresses: std::iter::once(&connection.remote).chain(&connection.listens).cloned().collect(),
+            agent: connection.agent.clone(),
+            protocols: connection.protocols.iter().map(ToString::to_string).collect(),
+            direction: connection.direction,
+            connected_for: connection.since.elapsed(),
         }
     }
 }

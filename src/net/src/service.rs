@@ -15,10 +15,11 @@ use crate::config::NetConfig;
 use crate::counters;
 use crate::dialler::Dialler;
 use crate::error::{PublishError, SubscribeError};
-use crate::handle::{Command, Report, Shared};
+use crate::handle::{Command, Publication, Report, Shared};
 use crate::inbound::{Inbound, InboundMessage, Offer, Verdict};
 use crate::peers::Peers;
 use crate::relay::Relay;
+use crate::shards::Shards;
 
 /// Pause between two offers of a message that found no room.
 const OFFER_AGAIN_AFTER: Duration = Duration::from_millis(1);
@@ -35,16 +36,12 @@ pub(crate) struct Service<R: Relay> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) peers: Peers,
     pub(crate) dialler: Dialler,
+    pub(crate) shards: Shards,
     commands: mpsc::Receiver<Command>,
     reports: mpsc::Receiver<Report>,
     stop: watch::Receiver<bool>,
-    stalled: Option<Stalled>,
-}
-
-/// The message that the receiver had no room for. While there is one, the swarm is not polled.
-struct Stalled {
-    message: InboundMessage,
-    since: Instant,
+    /// The message that the receiver had no room for. While there is one, the swarm is not polled.
+    stalled: Option<InboundMessage>,
 }
 
 impl<R: Relay> Service<R> {
@@ -57,6 +54,10 @@ impl<R: Relay> Service<R> {
         reports: mpsc::Receiver<Report>,
     ) -> Self {
         let dialler = Dialler::new(&config.static_peers, Instant::now());
+        let shards = Shards::new(&config);
+        if let Some(shortfall) = shards.shortfall() {
+            tracing::warn!("{shortfall}");
+        }
         let stop = shared.stop.subscribe();
         Self {
             config,
@@ -65,6 +66,7 @@ impl<R: Relay> Service<R> {
             shared,
             peers: Peers::default(),
             dialler,
+            shards,
             commands,
             reports,
             stop,
@@ -113,22 +115,23 @@ impl<R: Relay> Service<R> {
             Offer::Taken => {}
             Offer::Full => {
                 counters::INBOUND_STALLS.add(1);
-                self.stalled = Some(Stalled { message, since: Instant::now() });
+                self.shared.stall.begin();
+                self.stalled = Some(message);
             }
             Offer::Dropped => self.drop_message(&message),
         }
     }
 
     fn offer_again(&mut self) {
-        let Some(stalled) = self.stalled.take() else { return };
-        let answer = self.inbound.offer(&stalled.message);
+        let Some(message) = self.stalled.take() else { return };
+        let answer = self.inbound.offer(&message);
         if answer == Offer::Full {
-            self.stalled = Some(stalled);
+            self.stalled = Some(message);
             return;
         }
-        counters::INBOUND_STALLED_NS.add(u64::try_from(stalled.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        counters::INBOUND_STALLED_NS.add(self.shared.stall.end());
         if answer == Offer::Dropped {
-            self.drop_message(&stalled.message);
+            self.drop_message(&message);
         }
     }
 
@@ -162,37 +165,69 @@ impl<R: Relay> Service<R> {
     }
 
     fn on_command(&mut self, command: Command) {
-        let relay = self.swarm.behaviour_mut().relay.as_mut();
         // A caller that no longer waits for its answer is no error.
         match command {
-            Command::Publish { topic, data, id, reply } => {
-                let bytes = data.len();
-                let sent = relay.map_or(Err(PublishError::RelayOff), |relay| relay.publish(&topic, data, id));
-                count_publish(bytes, sent);
-                let _ = reply.send(sent);
-            }
+            Command::Publish(publication) => self.publish(publication),
             Command::Subscribe { topic, reply } => {
-                let _ = reply.send(relay.map_or(Err(SubscribeError::RelayOff), |relay| relay.subscribe(&topic)));
+                let _ = reply.send(self.subscribe(topic));
             }
             Command::Unsubscribe { topic, reply } => {
-                let _ = reply.send(relay.map_or(Err(SubscribeError::RelayOff), |relay| Ok(relay.unsubscribe(&topic))));
+                let _ = reply.send(self.unsubscribe(&topic));
             }
             Command::Peers { reply } => {
                 let _ = reply.send(self.peers.snapshot());
             }
             Command::MeshSizes { reply } => {
-                let _ = reply.send(relay.map(|relay| relay.mesh_sizes()).unwrap_or_default());
+                let relay = self.swarm.behaviour().relay.as_ref();
+                let _ = reply.send(relay.map(Relay::mesh_sizes).unwrap_or_default());
             }
         }
     }
 
-    /// Applies the verdicts that have come, lets queued messages leave, and closes the connections.
+    fn publish(&mut self, publication: Publication) {
+        let Publication { topic, data, id, reply } = publication;
+        let bytes = data.len();
+        let sent = self.swarm.behaviour_mut().relay.as_mut().map_or(Err(PublishError::RelayOff), |relay| {
+            let peers = reply.as_ref().map_or(0, |_| relay.subscribers(&topic));
+            relay.publish(topic, data, id).map(|()| peers)
+        });
+        count_publish(bytes, sent);
+        if let Some(reply) = reply {
+            let _ = reply.send(sent);
+        }
+    }
+
+    fn subscribe(&mut self, topic: String) -> Result<bool, SubscribeError> {
+        let relay = self.swarm.behaviour_mut().relay.as_mut().ok_or(SubscribeError::RelayOff)?;
+        let Some(shard) = self.shards.shard_of(&topic) else {
+            return Err(SubscribeError::OtherCluster { topic, cluster: self.config.cluster_id });
+        };
+        let is_new = relay.subscribe(&topic)?;
+        self.shards.join(shard);
+        Ok(is_new)
+    }
+
+    fn unsubscribe(&mut self, topic: &str) -> Result<bool, SubscribeError> {
+        let relay = self.swarm.behaviour_mut().relay.as_mut().ok_or(SubscribeError::RelayOff)?;
+        if let Some(shard) = self.shards.shard_of(topic) {
+            self.shards.leave(shard);
+        }
+        Ok(relay.unsubscribe(topic))
+    }
+
+    /// Applies the verdicts and commands that have come, lets queued messages leave, and closes the connections.
     async fn finish(mut self) {
+        if self.stalled.take().is_some() {
+            counters::INBOUND_STALLED_NS.add(self.shared.stall.end());
+        }
         self.reports.close();
         while let Ok(report) = self.reports.try_recv() {
             self.on_report(&report);
         }
         self.commands.close();
+        while let Ok(command) = self.commands.try_recv() {
+            self.on_command(command);
+        }
         self.linger().await;
         let peers: Vec<_> = self.swarm.connected_peers().copied().collect();
         for peer in peers {
@@ -220,9 +255,9 @@ impl<R: Relay> Service<R> {
 
 fn count_publish(bytes: usize, sent: Result<usize, PublishError>) {
     match sent {
-        Ok(peers) => {
+        Ok(_) => {
             counters::PUBLISHED.add(1);
-            counters::PUBLISHED_BYTES.add((bytes * peers) as u64);
+            counters::PUBLISHED_BYTES.add(bytes as u64);
         }
         Err(PublishError::NoPeers) => counters::PUBLISH_NO_PEERS.add(1),
         Err(PublishError::Duplicate) => counters::PUBLISH_DUPLICATE.add(1),

@@ -23,6 +23,7 @@ use crate::handle::{COMMANDS_MAX, NetHandle, Shared, VERDICTS_MAX};
 use crate::inbound::Inbound;
 use crate::relay::{Relay, StockRelay, stock};
 use crate::service::Service;
+use crate::stall::Stall;
 use crate::transport;
 
 /// Peers outside of every mesh, and clients between two requests, have no stream open and are still wanted.
@@ -63,6 +64,8 @@ pub async fn start(config: NetConfig, inbound: Arc<dyn Inbound>) -> Result<(NetH
     let shared = Arc::new(Shared {
         peer_id: config.key.peer_id(),
         message_bytes_max: config.message_bytes_max,
+        relay: config.relay,
+        stall: Stall::default(),
         external_addresses: config.external_addresses.clone(),
         listen_addresses: watch::Sender::default(),
         connected: AtomicUsize::new(0),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use levada_net::{PublishError, ReportError, SubscribeError, Verdict, counters};
+use levada_wire::hash::message_id;
 use support::{Node, TOPIC, config, dialling, until, within};
 use tokio::sync::Semaphore;
 
@@ -57,6 +58,7 @@ async fn a_full_receiver_stops_the_reading_and_loses_nothing() {
         assert_eq!(from.handle.publish(TOPIC, numbered(number, 1_024), None).await, Ok(1));
     }
     full.stalled().await;
+    assert!(full.handle.stalled_for().is_some());
     assert_eq!(full.handle.connected_count(), 1);
     assert_eq!(full.handle.peers().await.len(), 1, "commands are served meanwhile");
     for number in 0..MESSAGES {
@@ -65,6 +67,60 @@ async fn a_full_receiver_stops_the_reading_and_loses_nothing() {
         full.judge(&message, Verdict::Accept).await;
     }
     assert!(counters::INBOUND_STALLS.value() > 0 && counters::INBOUND_STALLED_NS.value() > 0);
+    assert_eq!(full.handle.stalled_for(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verdicts_and_publications_move_while_reading_is_stopped() {
+    let full = Node::start_with_room(config(), 1).await;
+    let from = Node::start(dialling(&full.tcp())).await;
+    let mut to = Node::start(dialling(&full.tcp())).await;
+    full.meshed(2).await;
+    from.meshed(1).await;
+    to.meshed(1).await;
+    assert_eq!(full.handle.stalled_for(), None);
+    assert_eq!(from.publish(b"taken").await, Ok(1));
+    assert_eq!(from.publish(b"no room").await, Ok(1));
+    full.stalled().await;
+    let before = full.handle.stalled_for().unwrap();
+    let peers = full.handle.peers().await;
+    let sender = peers.iter().find(|peer| peer.peer_id == from.handle.peer_id()).unwrap().handle;
+    // The first message stays in the inbox, so there is no room all the time.
+    full.handle.report_many([(message_id(b"taken"), sender, Verdict::Accept)].into_iter()).await.unwrap();
+    assert_eq!(to.receive().await.data, b"taken", "an accepted message is forwarded");
+    assert_eq!(full.publish(b"own").await, Ok(2));
+    assert_eq!(to.receive().await.data, b"own", "a publication is sent");
+    assert!(full.handle.stalled_for().unwrap() > before, "it is the same stall");
+    full.handle.shutdown();
+    within(full.task).await.unwrap();
+    assert_eq!(full.handle.stalled_for(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_verdicts_in_one_call_are_all_applied() {
+    const MESSAGES: u32 = 150;
+    let mut middle = Node::start(config()).await;
+    let from = Node::start(dialling(&middle.tcp())).await;
+    let mut to = Node::start(dialling(&middle.tcp())).await;
+    middle.meshed(2).await;
+    from.meshed(1).await;
+    to.meshed(1).await;
+    let mut verdicts = Vec::new();
+    for number in 0..MESSAGES {
+        assert_eq!(from.handle.publish(TOPIC, numbered(number, 16), None).await, Ok(1));
+        let message = middle.receive().await;
+        verdicts.push((message.id, message.peer, Verdict::Accept));
+    }
+    for some in verdicts.chunks(100) {
+        // What is in the send queue of a peer is bounded, so it is emptied between.
+        middle.handle.report_many(some.iter().copied()).await.unwrap();
+        for (id, ..) in some {
+            assert_eq!(to.receive().await.id, *id);
+        }
+    }
+    middle.handle.shutdown();
+    within(middle.task).await.unwrap();
+    assert_eq!(middle.handle.report_many(verdicts.into_iter()).await, Err(ReportError::Stopped));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,12 +6,13 @@ mod support;
 
 use std::sync::Arc;
 
-use levada_net::{PeerId, counters};
+use levada_net::{NetConfig, PeerId, SubscribeError, counters};
+use levada_wire::varint;
 use levada_wire::waku::metadata::Metadata;
 use libp2p::request_response::{Event, Message, OutboundFailure, OutboundRequestId};
 use libp2p::swarm::SwarmEvent;
 use support::raw::{self, Ask, Muxer, ProtocolsEvent, RawPeer};
-use support::{Node, config, until};
+use support::{Node, TOPIC, config, until};
 use tokio::sync::Semaphore;
 
 /// The question of a js-waku light client: cluster 1, no shards.
@@ -171,5 +172,51 @@ async fn a_peer_with_a_malformed_answer_or_none_stays() {
         ask(&mut peer, &id, &QUESTION, None);
         assert_full_answer(&outcome(&mut peer).await.1.unwrap());
         assert_eq!(node.handle.connected_count(), 1);
+    }
+}
+
+/// The shards that the node tells, whoever asks.
+async fn shards_told(peer: &mut RawPeer, node: &PeerId) -> Vec<u32> {
+    ask(peer, node, &QUESTION, None);
+    let bytes = outcome(peer).await.1.unwrap();
+    let (length, prefix_bytes) = varint::decode(&bytes).unwrap();
+    assert_eq!(bytes.len(), prefix_bytes + usize::try_from(length).unwrap());
+    Metadata::decode(&bytes[prefix_bytes..]).unwrap().shards
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shards_joined_and_left_at_run_time_are_told() {
+    let (node, mut peer, id) = connected(&Muxer::Yamux).await;
+    assert_eq!(node.handle.subscribe("/waku/2/rs/1/3").await, Ok(true));
+    assert_eq!(shards_told(&mut peer, &id).await, [0, 3, 7]);
+    assert_eq!(node.handle.unsubscribe(TOPIC).await, Ok(true));
+    assert_eq!(shards_told(&mut peer, &id).await, [3, 7]);
+    let topic = "/waku/2/rs/2/5".to_owned();
+    let refused = SubscribeError::OtherCluster { topic: topic.clone(), cluster: 1 };
+    assert_eq!(node.handle.subscribe(&topic).await, Err(refused));
+    assert_eq!(node.handle.unsubscribe(&topic).await, Ok(false));
+    assert_eq!(shards_told(&mut peer, &id).await, [3, 7]);
+    // A peer that comes later is told the same when it is asked.
+    let mut later = raw::peer(&Muxer::Yamux, true, 150 * 1_024);
+    raw::connect(&mut later, &node.tcp()).await;
+    let asked = answer(&mut later, &[2, 0x08, 1]).await;
+    assert_eq!(Metadata::decode(&asked[1..]).unwrap().shards, [3, 7]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_relay_the_configured_shards_are_told() {
+    let node = Node::start(NetConfig { relay: false, shards: vec![2, 4], ..config() }).await;
+    let mut peer = raw::peer(&Muxer::Yamux, true, 150 * 1_024);
+    let id = raw::connect(&mut peer, &node.tcp()).await;
+    assert_eq!(shards_told(&mut peer, &id).await, [2, 4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_shards_than_a_message_holds_are_no_reason_not_to_start() {
+    for (count, told) in [(512, 512), (1_024, 525)] {
+        let node = Node::start(NetConfig { shards: (0..count).collect(), ..config() }).await;
+        let mut peer = raw::peer(&Muxer::Yamux, true, 150 * 1_024);
+        let id = raw::connect(&mut peer, &node.tcp()).await;
+        assert_eq!(shards_told(&mut peer, &id).await, (0..told).collect::<Vec<u32>>());
     }
 }

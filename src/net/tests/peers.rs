@@ -15,7 +15,7 @@ const MESSAGE_BYTES_MAX: usize = 150 * 1_024;
 /// Joins the topic and publishes until somebody is there to take it.
 async fn publish(peer: &mut raw::RawPeer, data: Vec<u8>) {
     Relay::subscribe(&mut peer.behaviour_mut().relay, TOPIC).unwrap();
-    while Relay::publish(&mut peer.behaviour_mut().relay, TOPIC, data.clone().into(), None).is_err() {
+    while Relay::publish(&mut peer.behaviour_mut().relay, TOPIC.to_owned(), data.clone().into(), None).is_err() {
         raw::event(peer, Some).await;
     }
 }

@@ -7,15 +7,20 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use levada::cli::{self, Command};
-use levada::config::{Config, Loaded, render_default};
+use levada::config::{Config, EXIT_USAGE, Loaded, render_default};
 use levada::{bench, run};
 use levada_engine::heap::CountingAllocator;
+use levada_wire::error::KernelError;
+use levada_wire::hash::{self, Kernel};
 use mimalloc::MiMalloc;
 
 #[global_allocator]
 static HEAP: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
 fn main() -> ExitCode {
+    if let Err(error) = force_kernel() {
+        return fail(&format!("environment variable {}: {error}", Kernel::VARIABLE), EXIT_USAGE);
+    }
     match cli::parse(std::env::args_os().skip(1)) {
         Ok(Command::Run(args)) => with_config(args, |loaded| ExitCode::from(run::run(&loaded))),
         Ok(Command::PrintConfig(args)) => with_config(args, |loaded| print(&loaded.render())),
@@ -27,6 +32,14 @@ fn main() -> ExitCode {
             Err(error) => fail(&error.to_string(), 1),
         },
         Err(error) => fail(&error.to_string(), error.exit_code()),
+    }
+}
+
+/// Uses the hash kernel that the environment names, if it names one.
+fn force_kernel() -> Result<(), KernelError> {
+    match std::env::var(Kernel::VARIABLE) {
+        Ok(name) if !name.is_empty() => hash::force_kernel(Kernel::from_name(&name)?),
+        _ => Ok(()),
     }
 }
 

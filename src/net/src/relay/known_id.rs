@@ -3,7 +3,8 @@
 //! The router asks one function for the id of every message, published or received, and gives it the message only. A publisher
 //! that has the id already (the engine hashes in batches) would pay for a second SHA-256 of the whole message. So the id waits in a
 //! cell of the thread: it is put there just before the router's `publish`, the router asks exactly once, synchronously and on the
-//! same thread, and that takes it out. Dropping the guard empties the cell where the router returned before it asked.
+//! same thread, and that takes it out; a debug build asserts it. Dropping the guard empties the cell where the router returned
+//! before it asked.
 
 use std::cell::Cell;
 
@@ -16,6 +17,11 @@ impl KnownId {
     pub(super) fn set(id: Option<[u8; 32]>) -> Self {
         ID.set(id);
         Self
+    }
+
+    /// Whether the router has asked since, or had nothing to ask for.
+    pub(super) fn was_taken(&self) -> bool {
+        ID.get().is_none()
     }
 }
 
@@ -37,7 +43,9 @@ mod tests {
     #[test]
     fn an_id_is_taken_once_and_never_outlives_its_guard() {
         let guard = KnownId::set(Some([7; 32]));
+        assert!(!guard.was_taken());
         assert_eq!(take(), Some([7; 32]));
+        assert!(guard.was_taken());
         assert_eq!(take(), None);
         drop(guard);
         drop(KnownId::set(Some([8; 32])));

@@ -1,5 +1,6 @@
 //! Relay (11/WAKU2-RELAY) behind a small trait, so that another router can take the place of the stock one.
 
+mod cluster;
 mod known_id;
 mod stock;
 
@@ -10,6 +11,7 @@ use libp2p::swarm::NetworkBehaviour;
 use crate::error::{PublishError, SubscribeError};
 use crate::inbound::Verdict;
 
+pub use cluster::ClusterTopics;
 pub use stock::{StockRelay, stock};
 
 /// The protocol id of relay, verbatim on the wire.
@@ -27,13 +29,16 @@ pub trait Relay: NetworkBehaviour {
     /// Leaves a pubsub topic; `false` if it was not joined.
     fn unsubscribe(&mut self, topic: &str) -> bool;
 
-    /// Publishes an encoded WakuMessage; `id` is its SHA-256 if the caller has computed it already. Gives the number of connected
-    /// peers that have subscribed to the topic.
+    /// Publishes an encoded WakuMessage; `id` is its SHA-256 if the caller has computed it already.
     ///
     /// # Errors
     ///
     /// [`PublishError`]; none of them harms the router.
-    fn publish(&mut self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError>;
+    fn publish(&mut self, topic: String, data: Bytes, id: Option<[u8; 32]>) -> Result<(), PublishError>;
+
+    /// The number of connected peers that have subscribed to the topic. This may cost as much as a publish: ask only if somebody
+    /// wants to know.
+    fn subscribers(&self, topic: &str) -> usize;
 
     /// Applies a verdict; `false` if the router no longer had the message.
     fn report(&mut self, id: &[u8; 32], from: &PeerId, verdict: Verdict) -> bool;

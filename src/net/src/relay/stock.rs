@@ -2,6 +2,27 @@
 //!
 //! Every number without a comment is nwaku's. What the stock router cannot do for Waku: it never sends IDONTWANT under this protocol
 //! id, and it bounds its message cache by heartbeats, not by bytes.
+//!
+//! # Memory
+//!
+//! What the router may hold, with the default message limit of 150 KiB:
+//!
+//! | what | bound | bytes at most |
+//! |---|---|---|
+//! | message cache | six heartbeats | 6 s of received and published bytes, plus about 600 per message |
+//! | seen ids, and who delivered them | 120 s | about 500 per message (60 MB at 1 000 messages/s), 100 more per early sender |
+//! | send queue of a peer | [`SEND_QUEUE_BYTES`] of the largest messages, each peer with its own copy | 16 MiB per peer |
+//! | other control messages of that queue | 20 000, a number of the router's own | 2 MB per peer |
+//! | RPC that is being read | [`rpc_bytes_max`] | 0.4 MB per stream; a hostile one decodes to 7 MB, and to 17 MB for a moment |
+//! | RPCs read and not yet handled (many only while reading is stopped) | 8 per connection | eight of the line above |
+//! | topics of a peer | [`TOPICS_PER_PEER_MAX`] names of 22 bytes ([`ClusterTopics`]) | 0.1 MB per peer |
+//! | ids a peer has announced and we asked for | 10 IHAVE a second, 5 000 ids, for 3 s | 8 MB per peer |
+//! | ids a peer does not want | 10 000, for 3 s | 3 s of received control bytes per peer |
+//! | scores of peers that have left | 600 s | about 300 per peer |
+//!
+//! GRAFT, PRUNE and IHAVE for a topic that this node has not joined are passed over and leave nothing behind. A message on such a
+//! topic is dropped as well, but only after it has gone into the message cache: nobody judges it, so it stays there for the six
+//! heartbeats. That is inherent in this router; the traffic of the peers bounds it.
 
 use std::time::Duration;
 
@@ -9,19 +30,27 @@ use bytes::Bytes;
 use levada_wire::hash::message_id;
 use libp2p::PeerId;
 use libp2p::gossipsub::{
-    AllowAllSubscriptionFilter, Behaviour, Config, ConfigBuilder, Event, IdentTopic, IdentityTransform,
-    MaxCountSubscriptionFilter, MessageAcceptance, MessageAuthenticity, MessageId, PeerScoreParams,
-    PeerScoreThresholds, PublishError as StockPublishError, TopicHash, TopicScoreParams, ValidationMode, Version,
+    Behaviour, Config, ConfigBuilder, Event, IdentTopic, IdentityTransform, MaxCountSubscriptionFilter,
+    MessageAcceptance, MessageAuthenticity, MessageId, PeerScoreParams, PeerScoreThresholds,
+    PublishError as StockPublishError, TopicHash, TopicScoreParams, ValidationMode, Version,
 };
 
 use super::known_id::{self, KnownId};
-use super::{PROTOCOL, Relay, RelayEvent};
+use super::{ClusterTopics, PROTOCOL, Relay, RelayEvent};
 use crate::config::NetConfig;
 use crate::error::{NetError, PublishError, SubscribeError};
 use crate::inbound::Verdict;
 
-/// Around the largest message an RPC has tags, lengths, the topic, and perhaps control messages of the same peer.
-const FRAME_OVERHEAD_BYTES: usize = 16 * 1_024;
+/// Ids in the IHAVE messages of one peer and heartbeat, and in the IWANT messages that answer them.
+const GOSSIP_IDS_MAX: usize = 5_000;
+/// Control messages and subscriptions of one RPC. The largest that honest peers send is an IHAVE or IWANT with all ids that are
+/// allowed, of 34 bytes each; the subscriptions to all shards of a cluster take 30 KB. The router's own default, 16 KiB, breaks
+/// the stream with a peer that gossips more than 160 messages a second.
+const CONTROL_BYTES_MAX: usize = GOSSIP_IDS_MAX * 34 + 32 * 1_024;
+/// Messages of one RPC, which may answer an IWANT.
+const MESSAGES_PER_RPC_MAX: usize = GOSSIP_IDS_MAX;
+/// Around the largest message an RPC has tags, lengths and the topic, and js-libp2p puts control messages beside it.
+const FRAME_OVERHEAD_BYTES: usize = CONTROL_BYTES_MAX + 1_024;
 /// The router compares its limit with the length of its whole receive buffer, which may hold one frame and the first read (8 KiB)
 /// of the next. With a limit that only covers the frame, two large messages in a row kill the stream.
 const READ_AHEAD_BYTES: usize = 8_192;
@@ -32,8 +61,8 @@ const TOPICS_PER_PEER_MAX: usize = 1_024;
 /// Below this score a peer's RPCs are ignored and it is disconnected.
 const GRAYLIST_THRESHOLD: f64 = -10_000.0;
 
-/// rust-libp2p's gossipsub with a bound on the topics of a peer.
-pub type StockRelay = Behaviour<IdentityTransform, MaxCountSubscriptionFilter<AllowAllSubscriptionFilter>>;
+/// rust-libp2p's gossipsub with a bound on the topics of a peer, in number and in length.
+pub type StockRelay = Behaviour<IdentityTransform, MaxCountSubscriptionFilter<ClusterTopics>>;
 
 /// The stock router for a Waku network.
 ///
@@ -42,7 +71,7 @@ pub type StockRelay = Behaviour<IdentityTransform, MaxCountSubscriptionFilter<Al
 /// [`NetError::Relay`] if the router refuses the parameters.
 pub fn stock(config: &NetConfig) -> Result<StockRelay, NetError> {
     let filter = MaxCountSubscriptionFilter {
-        filter: AllowAllSubscriptionFilter {},
+        filter: ClusterTopics::new(config.cluster_id),
         max_subscribed_topics: TOPICS_PER_PEER_MAX,
         max_subscriptions_per_request: TOPICS_PER_PEER_MAX,
     };
@@ -54,6 +83,11 @@ pub fn stock(config: &NetConfig) -> Result<StockRelay, NetError> {
     Ok(relay)
 }
 
+/// The router compares this limit with the length of its whole receive buffer.
+fn rpc_bytes_max(message_bytes_max: usize) -> usize {
+    message_bytes_max + FRAME_OVERHEAD_BYTES + READ_AHEAD_BYTES
+}
+
 fn router_config(message_bytes_max: usize) -> Result<Config, NetError> {
     ConfigBuilder::default()
         // A custom id can be tagged 1.0 or 1.1 only.
@@ -61,7 +95,9 @@ fn router_config(message_bytes_max: usize) -> Result<Config, NetError> {
         .validation_mode(ValidationMode::Anonymous)
         .validate_messages()
         .message_id_fn(|message| MessageId::from(known_id::take().unwrap_or_else(|| message_id(&message.data))))
-        .max_transmit_size(message_bytes_max + FRAME_OVERHEAD_BYTES + READ_AHEAD_BYTES)
+        .max_transmit_size(rpc_bytes_max(message_bytes_max))
+        .max_control_message_size(CONTROL_BYTES_MAX)
+        .max_publish_messages(MESSAGES_PER_RPC_MAX)
         .connection_handler_queue_len((SEND_QUEUE_BYTES / message_bytes_max).max(1))
         .duplicate_cache_time(Duration::from_secs(120))
         .history_length(6)
@@ -80,7 +116,7 @@ fn router_config(message_bytes_max: usize) -> Result<Config, NetError> {
         .unsubscribe_backoff(Duration::from_secs(5))
         .flood_publish(true)
         .max_ihave_messages_heartbeat(10)
-        .max_control_messages_sent(5_000)
+        .max_control_messages_sent(GOSSIP_IDS_MAX)
         .build()
         .map_err(|error| NetError::Relay { reason: error.to_string() })
 }
@@ -141,13 +177,16 @@ impl Relay for StockRelay {
         Behaviour::unsubscribe(self, &IdentTopic::new(topic))
     }
 
-    fn publish(&mut self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError> {
-        let topic = TopicHash::from_raw(topic);
+    fn publish(&mut self, topic: String, data: Bytes, id: Option<[u8; 32]>) -> Result<(), PublishError> {
         let known = KnownId::set(id);
-        let published = Behaviour::publish(self, topic.clone(), data);
+        let published = Behaviour::publish(self, TopicHash::from_raw(topic), data);
+        debug_assert!(
+            known.was_taken() || matches!(published, Err(StockPublishError::MessageTooLarge)),
+            "the router did not ask for the id of a message on this thread, so it has hashed it again"
+        );
         drop(known);
         match published {
-            Ok(_) => Ok(self.all_peers().filter(|(_, topics)| topics.contains(&&topic)).count()),
+            Ok(_) => Ok(()),
             Err(StockPublishError::NoPeersSubscribedToTopic) => Err(PublishError::NoPeers),
             Err(StockPublishError::Duplicate) => Err(PublishError::Duplicate),
             Err(StockPublishError::AllQueuesFull(_)) => Err(PublishError::QueueFull),
@@ -157,6 +196,11 @@ impl Relay for StockRelay {
                 Err(PublishError::NoPeers)
             }
         }
+    }
+
+    /// The router keeps no such number, and its list of peers makes a `Vec` for each.
+    fn subscribers(&self, topic: &str) -> usize {
+        self.all_peers().filter(|(_, topics)| topics.iter().any(|joined| joined.as_str() == topic)).count()
     }
 
     fn report(&mut self, id: &[u8; 32], from: &PeerId, verdict: Verdict) -> bool {
@@ -195,7 +239,7 @@ impl Relay for StockRelay {
 
 #[cfg(test)]
 mod tests {
-    use super::{SEND_QUEUE_BYTES, router_config, score_params, stock};
+    use super::{CONTROL_BYTES_MAX, SEND_QUEUE_BYTES, router_config, score_params, stock};
     use crate::{NetConfig, NodeKey};
 
     #[test]
@@ -205,7 +249,10 @@ mod tests {
             config.message_bytes_max = bytes;
             stock(&config).unwrap();
             let router = router_config(bytes).unwrap();
-            assert!(router.max_transmit_size() >= bytes + 8_192);
+            assert!(router.max_transmit_size() >= bytes + CONTROL_BYTES_MAX + 8_192);
+            assert_eq!(router.max_control_message_size(), CONTROL_BYTES_MAX);
+            assert_eq!((router.history_length(), router.max_ihave_messages_heartbeat()), (6, 10));
+            assert_eq!((router.max_control_messages_sent(), router.max_publish_messages()), (5_000, 5_000));
             assert!((1..=SEND_QUEUE_BYTES / bytes).contains(&router.connection_handler_queue_len()));
         }
     }

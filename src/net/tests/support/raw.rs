@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
 use levada_net::relay::{StockRelay, stock};
-use levada_net::{METADATA_PROTOCOL, Multiaddr, NetConfig, NodeKey};
+use levada_net::{METADATA_PROTOCOL, Multiaddr, NetConfig, NodeKey, RELAY_PROTOCOL};
 use libp2p::core::Transport;
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::Boxed;
@@ -81,7 +81,6 @@ pub struct Protocols {
 }
 
 pub type RawPeer = Swarm<Protocols>;
-pub type RawEvent = SwarmEvent<ProtocolsEvent>;
 
 /// Which multiplexer the peer offers.
 pub enum Muxer {
@@ -91,16 +90,26 @@ pub enum Muxer {
 
 pub fn peer(muxer: &Muxer, metadata: bool, message_bytes_max: usize) -> RawPeer {
     let key = Keypair::generate_ed25519();
-    let router = NetConfig { message_bytes_max, ..NetConfig::new(NodeKey::generate()) };
+    let router = NetConfig { message_bytes_max, cluster_id: 1, ..NetConfig::new(NodeKey::generate()) };
     let streams = Config::default().with_request_timeout(std::time::Duration::from_secs(90));
     let metadata = metadata.then(|| {
         Behaviour::with_codec(ToTheEnd, [(StreamProtocol::new(METADATA_PROTOCOL), ProtocolSupport::Full)], streams)
     });
     let protocols = Protocols { relay: stock(&router).unwrap(), metadata: metadata.into() };
-    let id = key.public().to_peer_id();
+    swarm(&key, muxer, protocols)
+}
+
+/// A peer that writes what it wants on relay streams, one frame on each, and answers nothing.
+pub fn relay_writer() -> Swarm<Behaviour<ToTheEnd>> {
+    let relay = [(StreamProtocol::new(RELAY_PROTOCOL), ProtocolSupport::Full)];
+    let streams = Config::default().with_request_timeout(std::time::Duration::from_secs(90));
+    swarm(&Keypair::generate_ed25519(), &Muxer::Yamux, Behaviour::with_codec(ToTheEnd, relay, streams))
+}
+
+fn swarm<B: NetworkBehaviour>(key: &Keypair, muxer: &Muxer, protocols: B) -> Swarm<B> {
     let idle = std::time::Duration::from_secs(600);
     let config = libp2p::swarm::Config::with_tokio_executor().with_idle_connection_timeout(idle);
-    Swarm::new(transport(&key, muxer), protocols, id, config)
+    Swarm::new(transport(key, muxer), protocols, key.public().to_peer_id(), config)
 }
 
 fn transport(key: &Keypair, muxer: &Muxer) -> Boxed<(PeerId, StreamMuxerBox)> {
@@ -119,7 +128,7 @@ fn transport(key: &Keypair, muxer: &Muxer) -> Boxed<(PeerId, StreamMuxerBox)> {
 }
 
 /// Dials and runs the swarm until the connection stands.
-pub async fn connect(swarm: &mut RawPeer, address: &Multiaddr) -> PeerId {
+pub async fn connect<B: NetworkBehaviour>(swarm: &mut Swarm<B>, address: &Multiaddr) -> PeerId {
     swarm.dial(address.clone()).unwrap();
     event(swarm, |event| match event {
         SwarmEvent::ConnectionEstablished { peer_id, .. } => Some(peer_id),
@@ -130,7 +139,10 @@ pub async fn connect(swarm: &mut RawPeer, address: &Multiaddr) -> PeerId {
 }
 
 /// Runs the swarm until an event is the one that is waited for.
-pub async fn event<T>(swarm: &mut RawPeer, mut wanted: impl FnMut(RawEvent) -> Option<T>) -> T {
+pub async fn event<B: NetworkBehaviour, T>(
+    swarm: &mut Swarm<B>,
+    mut wanted: impl FnMut(SwarmEvent<B::ToSwarm>) -> Option<T>,
+) -> T {
     within(async {
         loop {
             if let Some(found) = wanted(swarm.select_next_some().await) {
@@ -142,7 +154,7 @@ pub async fn event<T>(swarm: &mut RawPeer, mut wanted: impl FnMut(RawEvent) -> O
 }
 
 /// Runs the swarm while `work` is done.
-pub async fn beside<T>(swarm: &mut RawPeer, work: impl Future<Output = T>) -> T {
+pub async fn beside<B: NetworkBehaviour, T>(swarm: &mut Swarm<B>, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     within(async {
         loop {

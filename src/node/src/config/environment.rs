@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::error::ConfigError;
+use levada_wire::hash::Kernel;
+
 use super::key::Table;
 use super::source::{Given, Source};
 use super::suggest::{hint, nearest};
@@ -31,7 +33,9 @@ pub(crate) fn read(
         let texts = if key.repeatable { split_list(&text) } else { vec![text] };
         given.push(Given { key, texts, source: Source::Environment(variable) });
     }
-    let names: Vec<String> = table.keys().map(|key| format!("{LEVADA}{}", key.environment_name())).collect();
+    let mut names: Vec<String> = table.keys().map(|key| format!("{LEVADA}{}", key.environment_name())).collect();
+    // Read by the binary itself: which kernel hashes is no setting of the node.
+    names.push(Kernel::VARIABLE.to_owned());
     for variable in variables.keys().filter(|variable| variable.starts_with(LEVADA) && !names.contains(variable)) {
         // Names are compared as flags, so that the prefix they all share does not make all of them look alike.
         let suggestion = nearest(&variable[LEVADA.len()..], table.keys().map(|key| key.name))

@@ -3,19 +3,29 @@
 use std::sync::Arc;
 
 use levada_engine::{Held, Sink};
-use levada_net::{NetHandle, PeerHandle, PublishError, Verdict};
+use levada_net::{NetHandle, PeerHandle, Verdict};
 use levada_wire::waku::{self, Origin, TopicTable, WakuRecord};
 use tokio::sync::Notify;
 
-/// Empties the lanes' egress until the topology has ended. Without a network (`relay` off) envelopes are released.
+/// Verdicts told to the router at once, so that one busy lane does not keep the others waiting.
+const PASS_ENVELOPES: usize = 64;
+
+/// Empties the lanes' egress in turns until the topology has ended.
 pub async fn run(mut lanes: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, topics: Arc<TopicTable>, net: NetHandle) {
+    let mut verdicts = Vec::with_capacity(PASS_ENVELOPES);
     while !lanes.iter().all(Sink::is_finished) {
         let mut moved = false;
         for lane in &mut lanes {
-            while let Some(envelope) = lane.pop() {
+            for envelope in std::iter::from_fn(|| lane.pop()).take(PASS_ENVELOPES) {
                 moved = true;
-                send(envelope, &topics, &net).await;
+                let record = envelope.record();
+                match record.origin {
+                    Origin::Gossip => verdicts.push((record.id, PeerHandle(record.peer), verdict(record.verdict))),
+                    Origin::Publish => publish(envelope, &topics, &net).await,
+                }
             }
+            // The only error is that the network has stopped, and then no verdict matters.
+            let _ = net.report_many(verdicts.drain(..)).await;
         }
         if !moved {
             ready.notified().await;
@@ -23,20 +33,12 @@ pub async fn run(mut lanes: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, topics: A
     }
 }
 
-async fn send(envelope: Held<WakuRecord>, topics: &TopicTable, net: &NetHandle) {
+/// Nobody to send to is no failure: the message is archived, and what becomes of it at the router is counted.
+async fn publish(envelope: Held<WakuRecord>, topics: &TopicTable, net: &NetHandle) {
     let record = envelope.record();
-    if record.origin == Origin::Gossip {
-        drop(envelope);
-        // The only error is that the network has stopped, and then no verdict matters.
-        let _ = net.report(record.id, PeerHandle(record.peer), verdict(record.verdict)).await;
-        return;
-    }
     let Some(topic) = topics.name(record.topic) else { return };
-    match net.publish(topic, envelope.into_bytes(), Some(record.id)).await {
-        Ok(peers) => tracing::debug!(topic, peers, "published"),
-        // Nobody to send to is no failure: the message is archived, and a peer that comes later can ask for it.
-        Err(PublishError::NoPeers | PublishError::Duplicate) => tracing::debug!(topic, "published to no peer"),
-        Err(error) => tracing::warn!(topic, %error, "a published message did not reach the relay"),
+    if let Err(error) = net.queue_publish(topic, envelope.into_bytes(), Some(record.id)).await {
+        tracing::warn!(topic, %error, "a published message did not reach the relay");
     }
 }
 

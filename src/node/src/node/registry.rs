@@ -239,11 +239,19 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
             $table$(.counter($name, $help, || net::$counter.value()))*
         };
     }
-    let table = table.gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64).counter(
-        "levada_net_inbound_stalled_seconds",
-        "Time in which reading was stopped because the path was full",
-        || net::INBOUND_STALLED_NS.value() as f64 / 1e9,
-    );
+    let stalled = handle.clone();
+    let table = table
+        .gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64)
+        .gauge(
+            "levada_net_stalled_seconds",
+            "For how long reading has been stopped now; 0 while peers are read",
+            move || stalled.stalled_for().unwrap_or_default().as_secs_f64(),
+        )
+        .counter(
+            "levada_net_inbound_stalled_seconds",
+            "Time in which reading was stopped because the path was full",
+            || net::INBOUND_STALLED_NS.value() as f64 / 1e9,
+        );
     counters! { table,
         "levada_net_messages_in", "Messages that relay delivered, each once", MESSAGES_IN;
         "levada_net_message_bytes_in", "Bytes of those messages", MESSAGE_BYTES_IN;

@@ -177,7 +177,7 @@ impl Pen<'_> {
 
     /// From the way in to the verdict; returns the first stage and the relay stage.
     fn up_to_relay(&mut self, message_bytes_max: usize) -> (StageId, StageId) {
-        let id_hash = self.stage("id_hash", IdHash);
+        let id_hash = self.stage("id_hash", IdHash::default());
         let seen = self.stage("seen", Seen::new(self.shared.seen.clone()));
         let decode = self.stage("decode", Decode);
         let rules = Validate::standard(message_bytes_max, self.shared.validated.clone());

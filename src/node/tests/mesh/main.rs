@@ -1,5 +1,7 @@
 //! Several real nodes that talk to each other.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use support::http::Client;
 use support::message::{MESSAGES, Message};
 use support::metrics::Scrape;

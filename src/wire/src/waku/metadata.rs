@@ -4,10 +4,16 @@
 
 use prost::Message as _;
 
-use crate::error::{EncodeError, MetadataError};
+use crate::error::MetadataError;
+use crate::varint;
 
 /// Limit of a message in bytes, the most that nwaku reads.
 pub const METADATA_BYTES_MAX: usize = 1_024;
+/// What field 3 leaves to field 2 in any case, if not all shards fit into both: enough for 48 shards below 128. A reader of
+/// field 2 that finds no shard there takes the node for useless.
+const UNPACKED_BYTES_MIN: usize = 96;
+/// The tag of field 3 and its length, which is below 1 024.
+const PACKED_PREFIX_BYTES: usize = 3;
 
 /// What the dialling node says of itself.
 pub type MetadataRequest = Metadata;
@@ -35,21 +41,42 @@ struct Wire {
 }
 
 impl Metadata {
-    /// Encodes the message, without a length prefix.
+    /// Encodes the message, without a length prefix, in at most [`METADATA_BYTES_MAX`] bytes.
     ///
-    /// # Errors
-    /// [`EncodeError::TooLong`] above [`METADATA_BYTES_MAX`], which about 200 shards reach.
-    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+    /// The shards 0 to 254 fit into both fields. Of more, each field gets the first ones: field 3 all that fit beside a small share
+    /// of field 2 (about 525), and field 2 those that fit into the rest. [`told`](Self::told) says how many that is.
+    pub fn encode(&self) -> Vec<u8> {
+        let (unpacked, packed) = self.told();
         let wire = Wire {
             cluster_id: self.cluster_id,
-            shards_unpacked: self.shards.clone(),
-            shards_packed: self.shards.clone(),
+            shards_unpacked: self.shards[..unpacked].to_vec(),
+            shards_packed: self.shards[..packed].to_vec(),
         };
-        let bytes = wire.encoded_len();
-        if bytes > METADATA_BYTES_MAX {
-            return Err(EncodeError::TooLong { bytes, bytes_max: METADATA_BYTES_MAX });
+        wire.encode_to_vec()
+    }
+
+    /// How many of the shards [`encode`](Self::encode) writes into field 2, which go-waku and js-waku read, and into field 3,
+    /// which nwaku reads.
+    pub fn told(&self) -> (usize, usize) {
+        let cluster_bytes = self.cluster_id.map_or(0, |cluster| 1 + varint::len(cluster.into()));
+        let room = METADATA_BYTES_MAX - cluster_bytes - PACKED_PREFIX_BYTES;
+        let (_, kept) = self.prefix(1, UNPACKED_BYTES_MIN);
+        let (packed, packed_bytes) = self.prefix(0, room - kept);
+        let (unpacked, _) = self.prefix(1, room - packed_bytes);
+        (unpacked, packed)
+    }
+
+    /// How many shards fit into `room` bytes and how many bytes they take, with a tag of `tag_bytes` before each.
+    fn prefix(&self, tag_bytes: usize, room: usize) -> (usize, usize) {
+        let mut bytes = 0;
+        for (index, shard) in self.shards.iter().enumerate() {
+            let more = tag_bytes + varint::len((*shard).into());
+            if bytes + more > room {
+                return (index, bytes);
+            }
+            bytes += more;
         }
-        Ok(wire.encode_to_vec())
+        (self.shards.len(), bytes)
     }
 
     /// Decodes a message without its length prefix. Each shards field may be packed or not; field 3 wins over field 2, as
@@ -69,8 +96,9 @@ impl Metadata {
 
 #[cfg(test)]
 mod tests {
-    use super::{METADATA_BYTES_MAX, Metadata};
-    use crate::error::{EncodeError, MetadataError};
+    use super::{METADATA_BYTES_MAX, Metadata, Wire};
+    use crate::error::MetadataError;
+    use prost::Message as _;
 
     fn metadata(cluster_id: u32, shards: &[u32]) -> Metadata {
         Metadata { cluster_id: Some(cluster_id), shards: shards.to_vec() }
@@ -78,11 +106,11 @@ mod tests {
 
     #[test]
     fn shards_travel_unpacked_and_packed() {
-        let encoded = metadata(1, &[0, 300]).encode().expect("small");
+        let encoded = metadata(1, &[0, 300]).encode();
         assert_eq!(encoded, [0x08, 1, 0x10, 0, 0x10, 0xac, 0x02, 0x1a, 3, 0, 0xac, 0x02]);
         assert_eq!(Metadata::decode(&encoded), Ok(metadata(1, &[0, 300])));
-        assert_eq!(Metadata::default().encode(), Ok(Vec::new()));
-        assert_eq!(metadata(0, &[]).encode(), Ok(vec![0x08, 0]), "cluster 0 is written, it is not the same as none");
+        assert!(Metadata::default().encode().is_empty());
+        assert_eq!(metadata(0, &[]).encode(), [0x08, 0], "cluster 0 is written, it is not the same as none");
     }
 
     #[test]
@@ -97,10 +125,35 @@ mod tests {
     }
 
     #[test]
-    fn size_limit_on_both_sides() {
-        let shards: Vec<u32> = (0..1_024).collect();
-        assert!(matches!(metadata(1, &shards).encode(), Err(EncodeError::TooLong { .. })));
-        assert!(metadata(1, &shards[..200]).encode().is_ok());
+    fn shards_that_do_not_fit_are_left_out_at_the_end() {
+        // Shards, then those in field 2 and in field 3. The second case is the last that fits into both.
+        for (count, unpacked, packed) in
+            [(200, 200, 200), (255, 255, 255), (256, 254, 256), (512, 61, 512), (1_024, 48, 525), (65_536, 48, 525)]
+        {
+            let shards: Vec<u32> = (0..count).collect();
+            let told = metadata(1, &shards);
+            let encoded = told.encode();
+            assert!(encoded.len() <= METADATA_BYTES_MAX, "{count}: {}", encoded.len());
+            assert_eq!(told.told(), (unpacked, packed), "{count}");
+            let wire = Wire::decode(&encoded[..]).expect("what was encoded");
+            assert_eq!(
+                (wire.shards_unpacked, wire.shards_packed),
+                (shards[..unpacked].into(), shards[..packed].into())
+            );
+            assert_eq!(Metadata::decode(&encoded), Ok(metadata(1, &shards[..packed])));
+        }
+    }
+
+    #[test]
+    fn the_widest_numbers_fit_too() {
+        let widest = Metadata { cluster_id: Some(u32::MAX), shards: vec![u32::MAX; 1_000] };
+        let encoded = widest.encode();
+        assert!((METADATA_BYTES_MAX - 6..=METADATA_BYTES_MAX).contains(&encoded.len()), "{}", encoded.len());
+        assert_eq!(Metadata::decode(&encoded).map(|read| read.shards.len()), Ok(widest.told().1));
+    }
+
+    #[test]
+    fn size_limit_of_what_is_read() {
         let unknown_field = [&[0x22, 0xfd, 0x07][..], &[0; 1_021]].concat();
         assert_eq!(Metadata::decode(&unknown_field), Ok(Metadata::default()));
         let too_long = MetadataError::TooLong { bytes: METADATA_BYTES_MAX + 1, bytes_max: METADATA_BYTES_MAX };

@@ -1,36 +1,44 @@
 //! Counters that run in production: each thread adds to a cache line of its own, a reader sums the lines.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crossbeam::utils::CachePadded;
 
-/// Lines per counter. Threads beyond this many share lines, which costs speed and never a count.
-const LANES: usize = 32;
+use crate::lane::{LANES, lane};
 
 /// A monotonic counter that many threads add to without sharing a cache line.
 ///
 /// A read while others add sees every addition that happened before it, and perhaps some that are happening.
 #[derive(Debug)]
 pub struct Counter {
+    /// One for each thread that has a lane.
     lanes: [CachePadded<AtomicU64>; LANES],
+    /// For all threads that have none.
+    shared: CachePadded<AtomicU64>,
 }
 
 impl Counter {
     /// A counter at zero; `const`, so that a counter can be a `static`.
     pub const fn new() -> Self {
-        Self { lanes: [const { CachePadded::new(AtomicU64::new(0)) }; LANES] }
+        Self {
+            lanes: [const { CachePadded::new(AtomicU64::new(0)) }; LANES],
+            shared: CachePadded::new(AtomicU64::new(0)),
+        }
     }
 
     /// Adds `amount`.
     #[inline]
     pub fn add(&self, amount: u64) {
-        self.lanes[thread_lane() % LANES].fetch_add(amount, Relaxed);
+        match self.lanes.get(lane()) {
+            // Nobody else writes to this lane.
+            Some(own) => own.store(own.load(Relaxed).wrapping_add(amount), Relaxed),
+            None => _ = self.shared.fetch_add(amount, Relaxed),
+        }
     }
 
     /// The sum so far.
     pub fn value(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.load(Relaxed)).sum()
+        self.lanes.iter().chain([&self.shared]).map(|lane| lane.load(Relaxed)).sum()
     }
 }
 
@@ -53,19 +61,6 @@ pub fn count_copy(payload_bytes: usize) {
     PAYLOAD_COPIED_BYTES.add(payload_bytes as u64);
 }
 
-/// A small number of this thread, dense from 0 in order of first use.
-#[inline]
-pub(crate) fn thread_lane() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static LANE: Cell<usize> = const { Cell::new(usize::MAX) });
-    LANE.with(|lane| {
-        if lane.get() == usize::MAX {
-            lane.set(NEXT.fetch_add(1, Relaxed));
-        }
-        lane.get()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::Counter;
@@ -81,5 +76,5 @@ mod tests {
         assert_eq!(counter.value(), 3_000 * LANES_TWICE);
     }
 
-    const LANES_TWICE: u64 = 2 * super::LANES as u64;
+    const LANES_TWICE: u64 = 2 * crate::lane::LANES as u64;
 }

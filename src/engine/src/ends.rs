@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::arena::{Arena, Envelope, Held, Record};
-use crate::link::LinkStats;
-use crate::ring::{mpmc, spsc};
+use crate::link::{Inlet, InletEnd};
+use crate::ring::mpmc;
+use crate::stats::LinkStats;
 use crate::wait::Waker;
 
 /// Pushes envelopes into a topology from any thread. Cloning it is cheap; all clones share one ring.
@@ -90,34 +91,32 @@ impl<M: Record> Source<M> {
 #[derive(Debug)]
 pub struct Sink<M: Record> {
     arena: Arc<Arena<M>>,
-    consumer: Option<spsc::Consumer>,
+    inlet: Option<Inlet>,
 }
 
 impl<M: Record> Sink<M> {
-    pub(crate) fn new(arena: Arc<Arena<M>>, consumer: spsc::Consumer) -> Self {
-        Self { arena, consumer: Some(consumer) }
+    pub(crate) fn new(arena: Arc<Arena<M>>, end: InletEnd) -> Self {
+        Self { arena, inlet: Some(Inlet { end, feedback: false }) }
     }
 
     /// Takes the oldest envelope.
     pub fn pop(&mut self) -> Option<Held<M>> {
-        let index = self.consumer.as_mut()?.pop()?;
+        let index = self.inlet.as_mut()?.pop()?;
         // SAFETY: the ring carried one handle for this index, and this is where it is taken over.
         Some(unsafe { Envelope::from_index(&self.arena, index) }.hold())
     }
 
     /// The topology has ended and everything was taken.
     pub fn is_finished(&self) -> bool {
-        // The order matters: what was pushed before the close is visible once the flag is.
-        self.consumer.as_ref().is_none_or(|consumer| consumer.is_closed() && consumer.is_empty())
+        self.inlet.as_ref().is_none_or(|inlet| inlet.is_finished(&[]))
     }
 }
 
 impl<M: Record> Drop for Sink<M> {
     fn drop(&mut self) {
-        while self.pop().is_some() {}
-        if let Some(consumer) = self.consumer.take() {
+        if let Some(inlet) = self.inlet.take() {
             // SAFETY: the ring carried one handle for each index left in it.
-            consumer.retire(|index| unsafe { self.arena.release_index(index) });
+            inlet.retire(|index| unsafe { self.arena.release_index(index) });
         }
     }
 }

@@ -63,3 +63,27 @@ pub enum ClaimError {
         payload_bytes: usize,
     },
 }
+
+/// An affinity that says nothing the engine understands.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AffinityError {
+    /// Nothing was given.
+    #[error("the affinity is empty; write \"auto\", or cores as in \"0-3\", or \"f2\" for two floating workers")]
+    Empty,
+    /// One of the items between commas is not in the language.
+    #[error(
+        "\"{item}\" is no affinity; write a core \"0\", a rising range \"0-10\", every second of it \"0-10/2\", or \"f2\" for two \
+         floating workers"
+    )]
+    Item {
+        /// The item.
+        item: String,
+    },
+    /// More places than any machine has cores.
+    #[error("the affinity names more than {places_max} places; name fewer cores")]
+    TooMany {
+        /// The limit.
+        places_max: usize,
+    },
+}

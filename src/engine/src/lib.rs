@@ -4,34 +4,44 @@
 //! [`Stage`]s on workers and joins them by links; links carry envelope indices, never payloads. Nothing allocates per
 //! envelope once a topology runs, and nothing here knows a protocol or an async runtime.
 
+mod affinity;
 pub mod arena;
+mod barrier;
 mod batch;
+mod cell;
 mod cores;
 mod counters;
 mod ends;
 mod error;
 pub mod heap;
+mod lane;
 mod link;
 mod outputs;
+mod queue;
 pub mod ring;
 mod stage;
 mod stats;
+mod suspects;
 mod sync;
+mod time;
 mod topology;
 mod wait;
 mod worker;
 
+pub use affinity::{Affinity, Place};
 pub use arena::{Arena, ArenaConfig, ClassConfig, ClassUsage, Envelope, Held, Record, Unique};
 pub use batch::{Batch, BatchLimit, Peek, View};
-pub use cores::usable_cores;
+pub use cores::{Cores, usable_cores};
 pub use counters::{Counter, PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES, count_copy};
 pub use ends::{PushError, Sink, Source};
-pub use error::{ArenaError, ClaimError};
-pub use link::{LinkConfig, LinkStats, Policy};
+pub use error::{AffinityError, ArenaError, ClaimError};
+pub use link::{LinkConfig, Policy};
 pub use outputs::Outputs;
 pub use stage::{OnPanic, Stage};
-pub use stats::{Regime, StageStats, WorkerStats};
+pub use stats::{LinkStats, StageStats};
+pub use time::{Regime, TimeSplit, WorkerStats};
 pub use topology::{
-    Drained, Invoker, Running, StageId, Topology, TopologyBuilder, TopologyError, TopologyStats, WorkerId,
+    Drained, Invoker, Placement, Running, StageId, Started, Topology, TopologyBuilder, TopologyError, TopologyStats,
+    WorkerId,
 };
 pub use wait::{SleepFlag, Wait, Waker};

@@ -1,10 +1,11 @@
 //! Links: named rings between two stages, and the ends that workers and outsiders hold.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
-use crate::batch::BatchLimit;
+use crate::queue::{LocalQueue, Overwritten};
 use crate::ring::{mpmc, spsc};
+use crate::stats::{Depth, LinkStats};
 use crate::wait::Waker;
 
 /// What a link does with an envelope when it is full.
@@ -13,8 +14,18 @@ pub enum Policy {
     /// The producer waits: nothing is lost.
     #[default]
     Reliable,
-    /// The envelope is dropped and counted: the producer never waits.
+    /// The envelope is dropped and counted: the producer never waits, and the consumer gets what came first.
     DropNewest,
+    /// The oldest envelope in the link is dropped and counted, to make room: the producer never waits, and the consumer gets what
+    /// came last. While the consumer is just taking from a full link, the newest goes instead.
+    DropOldest,
+}
+
+impl Policy {
+    /// The producer waits for room, so that a circle of such links would wait for itself.
+    pub(crate) fn is_reliable(self) -> bool {
+        self == Self::Reliable
+    }
 }
 
 /// How a link is made.
@@ -29,64 +40,6 @@ pub struct LinkConfig {
 impl Default for LinkConfig {
     fn default() -> Self {
         Self { capacity: 1024, policy: Policy::Reliable }
-    }
-}
-
-/// What a link counts; written by its producer.
-#[derive(Debug)]
-pub struct LinkStats {
-    /// `producer_consumer`.
-    pub name: String,
-    /// Indices the link holds.
-    pub capacity: usize,
-    pub(crate) passed: AtomicU64,
-    pub(crate) dropped: AtomicU64,
-    pub(crate) full: AtomicU64,
-    pub(crate) depth: Depth,
-}
-
-/// Where a link's depth is read.
-#[derive(Debug)]
-pub(crate) enum Depth {
-    Local(AtomicU64),
-    Spsc(spsc::Gauge),
-    Mpmc(Arc<mpmc::Ring>),
-}
-
-impl LinkStats {
-    pub(crate) fn new(name: &str, capacity: usize, depth: Depth) -> Arc<Self> {
-        Arc::new(Self {
-            name: name.to_owned(),
-            capacity,
-            passed: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
-            full: AtomicU64::new(0),
-            depth,
-        })
-    }
-
-    /// Envelopes published on the link.
-    pub fn passed_total(&self) -> u64 {
-        self.passed.load(Relaxed)
-    }
-
-    /// Envelopes dropped because the link was full or its consumer gone.
-    pub fn dropped_total(&self) -> u64 {
-        self.dropped.load(Relaxed)
-    }
-
-    /// Times the producer found the link full.
-    pub fn full_total(&self) -> u64 {
-        self.full.load(Relaxed)
-    }
-
-    /// Envelopes waiting in the link.
-    pub fn depth(&self) -> usize {
-        match &self.depth {
-            Depth::Local(depth) => depth.load(Relaxed) as usize,
-            Depth::Spsc(gauge) => gauge.depth(),
-            Depth::Mpmc(ring) => ring.depth(),
-        }
     }
 }
 
@@ -107,6 +60,23 @@ pub(crate) enum OutletTarget {
     Local(usize),
     /// A ring to another worker or to an outsider.
     Remote { producer: spsc::Producer, waker: Waker },
+    /// A ring of which the producer takes the oldest itself when it is full.
+    Overwriting { ring: Arc<mpmc::Ring>, waker: Waker },
+}
+
+/// Makes a ring that leads out of a worker: both its ends, and where its depth is read.
+///
+/// A link has one producer and one consumer, whatever is drawn: links that meet in a stage are as many rings, and the ends of
+/// a ring for one producer cannot be cloned. Only a link that drops its oldest has a ring with two that pop.
+pub(crate) fn remote(config: LinkConfig, waker: Waker) -> (OutletTarget, InletEnd, Depth) {
+    if config.policy == Policy::DropOldest {
+        let ring = Arc::new(mpmc::Ring::new(config.capacity));
+        let target = OutletTarget::Overwriting { ring: ring.clone(), waker };
+        return (target, InletEnd::Mpmc(ring.clone()), Depth::Mpmc(ring));
+    }
+    let (producer, consumer) = spsc::ring(config.capacity);
+    let depth = Depth::Spsc(producer.gauge());
+    (OutletTarget::Remote { producer, waker }, InletEnd::Spsc(consumer), depth)
 }
 
 impl Outlet {
@@ -116,7 +86,7 @@ impl Outlet {
     }
 
     pub fn room(&self) -> usize {
-        self.staged_max - self.staged.len()
+        self.staged_max.saturating_sub(self.staged.len())
     }
 
     pub fn staged_len(&self) -> usize {
@@ -134,6 +104,11 @@ impl Outlet {
             return;
         }
         let count = match &mut self.target {
+            OutletTarget::Local(queue) if self.policy == Policy::DropOldest => {
+                let done = locals[*queue].push_over_oldest(self.staged.drain(..), release);
+                return self.stats.overwrote(done.pushed, done.dropped);
+            }
+            OutletTarget::Overwriting { .. } => return self.overwrite(release),
             OutletTarget::Local(queue) => locals[*queue].push_batch(&self.staged),
             OutletTarget::Remote { producer, .. } if producer.is_abandoned() => return self.drop_staged(release),
             OutletTarget::Remote { producer, .. } => producer.push_batch(&self.staged),
@@ -154,6 +129,23 @@ impl Outlet {
         }
     }
 
+    /// Publishes all that is staged, at the price of the oldest where the ring is full.
+    fn overwrite(&mut self, mut release: impl FnMut(u32)) {
+        let OutletTarget::Overwriting { ring, waker } = &self.target else { return };
+        let mut done = Overwritten::default();
+        for index in self.staged.drain(..) {
+            let pushed = ring.push_over_oldest(index, |lost| {
+                done.dropped += 1;
+                release(lost);
+            });
+            done.pushed += u64::from(pushed);
+        }
+        self.stats.overwrote(done.pushed, done.dropped);
+        if done.pushed > 0 {
+            waker.wake();
+        }
+    }
+
     fn drop_staged(&mut self, release: impl FnMut(u32)) {
         self.stats.dropped.fetch_add(self.staged.len() as u64, Relaxed);
         self.staged.drain(..).for_each(release);
@@ -162,9 +154,17 @@ impl Outlet {
     /// The worker ends: gives back what is staged, and what nobody will ever pop.
     pub fn retire(mut self, mut release: impl FnMut(u32)) {
         self.staged.drain(..).for_each(&mut release);
-        if let OutletTarget::Remote { producer, waker } = self.target {
-            producer.retire(release);
-            waker.wake();
+        match self.target {
+            OutletTarget::Local(_) => {}
+            OutletTarget::Remote { producer, waker } => {
+                producer.retire(release);
+                waker.wake();
+            }
+            OutletTarget::Overwriting { ring, waker } => {
+                // Whoever consumes takes what is left, and did if it went before.
+                ring.close();
+                waker.wake();
+            }
         }
     }
 }
@@ -173,7 +173,7 @@ impl Outlet {
 #[derive(Debug)]
 pub(crate) struct Inlet {
     pub end: InletEnd,
-    /// The link leads back to a stage before its producer (it is drop-newest, then): at the end nobody waits for it to
+    /// The link leads back to a stage before its producer (and drops when it is full, then): at the end nobody waits for it to
     /// close, or the stages of the circle would wait for each other.
     pub feedback: bool,
 }
@@ -187,9 +187,30 @@ pub(crate) enum InletEnd {
 }
 
 impl Inlet {
-    pub fn pop(&mut self, locals: &mut [LocalQueue]) -> Option<u32> {
+    /// Gives what waits to `take`, oldest first, at most `most` and no more once it says false; returns how many.
+    pub fn pop_each(&mut self, locals: &mut [LocalQueue], most: usize, mut take: impl FnMut(u32) -> bool) -> usize {
         match &mut self.end {
-            InletEnd::Local(queue) => locals[*queue].pop(),
+            InletEnd::Local(queue) => locals[*queue].pop_each(most, take),
+            InletEnd::Spsc(consumer) => consumer.pop_each(most, take),
+            InletEnd::Mpmc(ring) => {
+                let (mut taken, mut more) = (0, true);
+                // One by one: what was claimed cannot be put back, should `take` want no more.
+                while more
+                    && taken < most
+                    && let Some(index) = ring.pop()
+                {
+                    taken += 1;
+                    more = take(index);
+                }
+                taken
+            }
+        }
+    }
+
+    /// Takes the oldest of a link that leads out of the workers.
+    pub fn pop(&mut self) -> Option<u32> {
+        match &mut self.end {
+            InletEnd::Local(_) => None,
             InletEnd::Spsc(consumer) => consumer.pop(),
             InletEnd::Mpmc(ring) => ring.pop(),
         }
@@ -230,47 +251,7 @@ impl Inlet {
             InletEnd::Local(queue) => (self.feedback || locals[*queue].closed) && locals[*queue].is_empty(),
             // The order matters: what was pushed before the close is visible once the flag is.
             InletEnd::Spsc(consumer) => (self.feedback || consumer.is_closed()) && consumer.is_empty(),
-            InletEnd::Mpmc(ring) => ring.is_finished(),
-        }
-    }
-}
-
-/// A link between two stages of one worker: a plain array.
-#[derive(Debug)]
-pub(crate) struct LocalQueue {
-    cells: std::collections::VecDeque<u32>,
-    capacity: usize,
-    stats: Arc<LinkStats>,
-    /// The producing stage has finished.
-    pub closed: bool,
-}
-
-impl LocalQueue {
-    pub fn new(capacity: usize, stats: Arc<LinkStats>) -> Self {
-        let capacity = capacity.max(BatchLimit::ENVELOPES_MAX);
-        Self { cells: std::collections::VecDeque::with_capacity(capacity), capacity, stats, closed: false }
-    }
-
-    fn push_batch(&mut self, indices: &[u32]) -> usize {
-        let count = indices.len().min(self.capacity - self.cells.len());
-        self.cells.extend(&indices[..count]);
-        self.note_depth();
-        count
-    }
-
-    pub fn pop(&mut self) -> Option<u32> {
-        let index = self.cells.pop_front()?;
-        self.note_depth();
-        Some(index)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-
-    fn note_depth(&self) {
-        if let Depth::Local(depth) = &self.stats.depth {
-            depth.store(self.cells.len() as u64, Relaxed);
+            InletEnd::Mpmc(ring) => (self.feedback && ring.is_empty()) || ring.is_finished(),
         }
     }
 }

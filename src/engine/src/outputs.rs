@@ -10,6 +10,8 @@ use crate::link::Outlet;
 pub struct Outputs<'a, M: Record> {
     arena: &'a Arc<Arena<M>>,
     ports: &'a mut [Port],
+    /// The stage may send any number: what finds no room in a link waits in the port.
+    unlimited: bool,
 }
 
 /// The links that leave by one port.
@@ -20,7 +22,12 @@ pub(crate) struct Port {
 
 impl<'a, M: Record> Outputs<'a, M> {
     pub(crate) fn new(arena: &'a Arc<Arena<M>>, ports: &'a mut [Port]) -> Self {
-        Self { arena, ports }
+        Self { arena, ports, unlimited: false }
+    }
+
+    /// For [`Stage::finish`](crate::Stage::finish), which is called once and may hold any number of envelopes.
+    pub(crate) fn unlimited(arena: &'a Arc<Arena<M>>, ports: &'a mut [Port]) -> Self {
+        Self { arena, ports, unlimited: true }
     }
 
     /// The arena, to claim slots from.
@@ -28,8 +35,11 @@ impl<'a, M: Record> Outputs<'a, M> {
         self.arena
     }
 
-    /// How many envelopes `port` takes in this call.
+    /// How many envelopes `port` takes in this call; any number in [`Stage::finish`](crate::Stage::finish).
     pub fn room(&self, port: usize) -> usize {
+        if self.unlimited {
+            return usize::MAX;
+        }
         self.ports[port].outlets.iter().map(Outlet::room).min().unwrap_or(usize::MAX)
     }
 
@@ -38,13 +48,14 @@ impl<'a, M: Record> Outputs<'a, M> {
     /// # Panics
     /// When the envelope is of another arena, the stage has no such port, or it sends more than the contract of
     /// [`Stage`](crate::Stage) allows: mistakes in the stage, isolated like any panic in it.
-    pub fn send(&mut self, port: usize, envelope: Envelope<'_, M>) {
+    pub fn send(&mut self, port: usize, mut envelope: Envelope<'_, M>) {
         assert!(envelope.is_of(self.arena), "an envelope of another arena was sent");
         let outlets = &mut self.ports[port].outlets;
         let Some(more) = outlets.len().checked_sub(1) else {
             return;
         };
-        assert!(outlets.iter().all(|outlet| outlet.room() > 0), "more envelopes were sent than one per envelope taken");
+        let has_room = self.unlimited || outlets.iter().all(|outlet| outlet.room() > 0);
+        assert!(has_room, "more envelopes were sent than one per envelope taken");
         if more > 0 {
             // The count is stored once, before anything is published.
             envelope.retain(more as u32);

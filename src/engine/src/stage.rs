@@ -16,8 +16,15 @@ use crate::outputs::Outputs;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnPanic {
     /// Release and count the envelopes the stage had taken and not passed on; go on with the rest of the batch.
+    ///
+    /// A stage that panics while it only looks ([`Batch::peek`]) is given the same envelopes once more, one, two, three and so
+    /// on, until it panics again: then the last one added is given up, and no other.
     #[default]
     SkipMessage,
+    /// Release and count as [`SkipMessage`](Self::SkipMessage) does, drop the stage with all it holds, and go on with one that
+    /// its factory makes: for stages whose state a panic may leave broken. Needs a stage placed with a factory
+    /// ([`TopologyBuilder::stage_with`](crate::TopologyBuilder::stage_with)). A factory that panics stops the topology.
+    RestartStage,
     /// Stop the whole topology.
     StopTopology,
 }
@@ -60,6 +67,7 @@ pub trait Stage<M: Record>: Send {
     /// Slow chores: dropping what is too old, updating what others read.
     fn housekeeping(&mut self) {}
 
-    /// The inputs are closed and empty: pass on or store what is still held.
+    /// The inputs are closed and empty: pass on or store what is still held, however much that is: the ports have room for
+    /// any number now. What a panic here leaves behind in the stage is released with it.
     fn finish(&mut self, _outputs: &mut Outputs<'_, M>) {}
 }

@@ -1,9 +1,80 @@
-//! What the engine counts about stages and workers. One writer each, any number of readers.
+//! What the engine counts about links and stages. One writer each, any number of readers.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::worker::Turn;
+use crate::ring::{mpmc, spsc};
+
+/// What a link counts; written by its producer.
+#[derive(Debug)]
+pub struct LinkStats {
+    /// `producer_consumer`.
+    pub name: String,
+    /// Indices the link holds.
+    pub capacity: usize,
+    pub(crate) passed: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) full: AtomicU64,
+    pub(crate) depth: Depth,
+}
+
+/// Where a link's depth is read.
+#[derive(Debug)]
+pub(crate) enum Depth {
+    Local(AtomicU64),
+    Spsc(spsc::Gauge),
+    Mpmc(Arc<mpmc::Ring>),
+}
+
+impl LinkStats {
+    pub(crate) fn new(name: &str, capacity: usize, depth: Depth) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            capacity,
+            passed: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            full: AtomicU64::new(0),
+            depth,
+        })
+    }
+
+    pub(crate) fn overwrote(&self, pushed: u64, dropped: u64) {
+        self.passed.fetch_add(pushed, Relaxed);
+        if dropped > 0 {
+            self.dropped.fetch_add(dropped, Relaxed);
+            self.full.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Envelopes published on the link. Of a link that drops its oldest, those are among them that were dropped later.
+    pub fn passed_total(&self) -> u64 {
+        self.passed.load(Relaxed)
+    }
+
+    /// Envelopes dropped because the link was full or its consumer gone.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.load(Relaxed)
+    }
+
+    /// Times the producer found the link full.
+    pub fn full_total(&self) -> u64 {
+        self.full.load(Relaxed)
+    }
+
+    /// Envelopes waiting in the link.
+    pub fn depth(&self) -> usize {
+        match &self.depth {
+            Depth::Local(depth) => depth.load(Relaxed) as usize,
+            Depth::Spsc(gauge) => gauge.depth(),
+            Depth::Mpmc(ring) => ring.depth(),
+        }
+    }
+
+    /// How full the link is, from 0 to 1.
+    pub fn fill(&self) -> f64 {
+        self.depth() as f64 / self.capacity.max(1) as f64
+    }
+}
 
 /// What a stage counts.
 #[derive(Debug)]
@@ -15,6 +86,7 @@ pub struct StageStats {
     pub(crate) envelopes: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) panics: AtomicU64,
+    pub(crate) restarts: AtomicU64,
 }
 
 impl StageStats {
@@ -25,6 +97,7 @@ impl StageStats {
             envelopes: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             panics: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
         }
     }
 
@@ -35,7 +108,7 @@ impl StageStats {
         }
     }
 
-    /// Envelopes the stage took.
+    /// Envelopes the stage took, and those the engine gave up for it after a panic.
     pub fn envelopes_total(&self) -> u64 {
         self.envelopes.load(Relaxed)
     }
@@ -49,72 +122,9 @@ impl StageStats {
     pub fn panics_total(&self) -> u64 {
         self.panics.load(Relaxed)
     }
-}
 
-/// What a worker does with its time; every moment belongs to one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Regime {
-    /// Turns in which some stage did something.
-    Work,
-    /// Nothing to do.
-    Idle,
-    /// Something to do and no room downstream.
-    Backpressure,
-    /// Chores of the stages.
-    Housekeeping,
-}
-
-impl Regime {
-    /// All of them, in the order of [`WorkerStats::regime_ns`].
-    pub const ALL: [Self; 4] = [Self::Work, Self::Idle, Self::Backpressure, Self::Housekeeping];
-
-    /// As a metric label.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Work => "work",
-            Self::Idle => "idle",
-            Self::Backpressure => "backpressure",
-            Self::Housekeeping => "housekeeping",
-        }
-    }
-
-    pub(crate) fn of(turn: Turn) -> Self {
-        match turn {
-            Turn::Worked | Turn::Finished => Self::Work,
-            Turn::Idle => Self::Idle,
-            Turn::Blocked => Self::Backpressure,
-        }
-    }
-}
-
-/// What a worker counts.
-#[derive(Debug)]
-pub struct WorkerStats {
-    /// The worker's name.
-    pub name: String,
-    regimes: [AtomicU64; 4],
-    pub(crate) pinned: AtomicBool,
-}
-
-impl WorkerStats {
-    pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), regimes: Default::default(), pinned: AtomicBool::new(false) }
-    }
-
-    /// Charges the time since `lap` to a regime and returns now.
-    pub(crate) fn charge(&self, regime: Regime, lap: Instant) -> Instant {
-        let now = Instant::now();
-        self.regimes[regime as usize].fetch_add(now.duration_since(lap).as_nanos() as u64, Relaxed);
-        now
-    }
-
-    /// Time spent so far, by regime.
-    pub fn regime_ns(&self, regime: Regime) -> u64 {
-        self.regimes[regime as usize].load(Relaxed)
-    }
-
-    /// The worker is bound to a core of its own.
-    pub fn is_pinned(&self) -> bool {
-        self.pinned.load(Relaxed)
+    /// Times the stage was made anew after a panic.
+    pub fn restarts_total(&self) -> u64 {
+        self.restarts.load(Relaxed)
     }
 }

@@ -9,3 +9,10 @@ pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence
 pub use loom::sync::Arc;
 #[cfg(not(loom))]
 pub use std::sync::Arc;
+
+#[cfg(not(loom))]
+pub use std::hint::spin_loop as pause;
+
+/// A pause changes nothing that a model could see.
+#[cfg(loom)]
+pub fn pause() {}

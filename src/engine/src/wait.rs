@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::sync::{Arc, AtomicBool, fence};
 
-/// How a worker waits for work.
+/// How a worker waits for work. One for the whole topology ([`Topology::run`](crate::Topology::run)), or a worker's own
+/// ([`TopologyBuilder::wait`](crate::TopologyBuilder::wait)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wait {
     /// Never gives its core up. Lowest latency; refused when there are more workers than cores.
@@ -112,7 +113,7 @@ impl Waker {
     }
 
     /// Sleeps until woken or for `limit`, unless `has_work` says there is something after the flag went up.
-    fn park(&self, limit: Duration, has_work: impl Fn() -> bool) {
+    fn park(&self, limit: Duration, has_work: impl FnOnce() -> bool) {
         if let Target::Worker { flag, .. } = &*self.0 {
             flag.raise();
             if !has_work() {
@@ -153,7 +154,7 @@ impl Waiter {
     }
 
     /// The last turn did nothing; `blocked` when only for want of room downstream.
-    pub fn idle(&mut self, blocked: bool, has_work: impl Fn() -> bool) {
+    pub fn idle(&mut self, blocked: bool, has_work: impl FnOnce() -> bool) {
         self.rounds = self.rounds.saturating_add(1);
         if self.wait == Wait::Spin || (self.wait == Wait::Balanced && self.rounds <= SPIN_ROUNDS) {
             std::hint::spin_loop();

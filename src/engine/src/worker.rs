@@ -1,20 +1,17 @@
 //! A worker: the stages one thread runs, each to completion over a batch, in the order of the graph.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::arena::{Arena, Record};
-use crate::batch::{Batch, BatchLimit};
-use crate::link::{Inlet, LocalQueue, Outlet, OutletTarget};
-use crate::outputs::{Outputs, Port};
-use crate::stage::{OnPanic, Stage};
-use crate::stats::{Regime, StageStats, WorkerStats};
-use crate::wait::{Waiter, Waker};
+use crate::cell::StageCell;
+use crate::queue::LocalQueue;
+use crate::time::{Clock, WorkerStats};
+use crate::wait::{Wait, Waiter, Waker};
 
 /// Time between two calls of a stage's housekeeping.
-const HOUSEKEEPING: Duration = Duration::from_millis(100);
+const HOUSEKEEPING_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
 /// Orders to every worker of a topology.
 #[derive(Debug, Default)]
@@ -33,150 +30,10 @@ impl Orders {
         self.failed.store(true, Relaxed);
         self.stop.store(true, Relaxed);
     }
-}
 
-/// One stage with its ends.
-pub(crate) struct StageCell<M: Record> {
-    pub stage: Box<dyn Stage<M>>,
-    pub stats: Arc<StageStats>,
-    pub limit: BatchLimit,
-    pub inlets: Vec<Inlet>,
-    pub ports: Vec<Port>,
-    /// Indices taken from the inlets; `taken` of them were taken by the stage.
-    input: Vec<u32>,
-    /// The inlet asked first next time: a batch limit below the number of inlets must not starve the last of them.
-    inlet_next: usize,
-    finished: bool,
-}
-
-/// What publishing the staged envelopes came to.
-struct Flushed {
-    /// Nothing is staged any more.
-    clear: bool,
-    /// Some envelopes left.
-    moved: bool,
-}
-
-impl<M: Record> StageCell<M> {
-    pub fn new(stage: Box<dyn Stage<M>>, stats: Arc<StageStats>, inlets: Vec<Inlet>, ports: Vec<Port>) -> Self {
-        let mut limit = stage.batch_limit();
-        limit.envelopes = limit.envelopes.clamp(1, BatchLimit::ENVELOPES_MAX);
-        Self {
-            stage,
-            stats,
-            limit,
-            inlets,
-            ports,
-            input: Vec::with_capacity(limit.envelopes),
-            inlet_next: 0,
-            finished: false,
-        }
-    }
-
-    /// Publishes what the last call staged, as far as there is room.
-    fn flush(&mut self, arena: &Arena<M>, locals: &mut [LocalQueue]) -> Flushed {
-        let before = self.staged();
-        for outlet in self.ports.iter_mut().flat_map(|port| &mut port.outlets) {
-            // SAFETY: an outlet owns one handle for each index it holds, and gives this one up.
-            outlet.flush(locals, |index| unsafe { arena.release_index(index) });
-        }
-        let after = self.staged();
-        Flushed { clear: after == 0, moved: after < before }
-    }
-
-    /// There is room in the batch for more input, of which `bytes` are in it already.
-    fn is_hungry(&self, bytes: usize) -> bool {
-        self.input.len() < self.limit.envelopes && bytes < self.limit.payload_bytes
-    }
-
-    fn input_bytes(&self, arena: &Arena<M>) -> usize {
-        self.input.iter().map(|index| arena.payload_bytes(*index)).sum()
-    }
-
-    /// Another turn would get somewhere.
-    fn has_work(&self, arena: &Arena<M>, locals: &[LocalQueue], orders: &Orders) -> bool {
-        let more = || self.inlets.iter().any(Inlet::has_work) && self.is_hungry(self.input_bytes(arena));
-        let source = || self.stage.is_source() && !orders.drain.load(Relaxed) && self.stage.is_ready();
-        !self.finished && (more() || source() || self.is_dry(locals, orders))
-    }
-
-    /// Tops the input up from the inlets, round robin, within the batch limit.
-    fn fill(&mut self, arena: &Arena<M>, locals: &mut [LocalQueue]) {
-        let mut bytes = self.input_bytes(arena);
-        let mut dry = 0;
-        while dry < self.inlets.len() && self.is_hungry(bytes) {
-            let inlet = self.inlet_next;
-            self.inlet_next = (inlet + 1) % self.inlets.len();
-            match self.inlets[inlet].pop(locals) {
-                Some(index) => {
-                    bytes += arena.payload_bytes(index);
-                    self.input.push(index);
-                    dry = 0;
-                }
-                None => dry += 1,
-            }
-        }
-    }
-
-    /// Runs the stage on its input; true when it took or sent something.
-    fn run(&mut self, arena: &Arc<Arena<M>>, orders: &Orders) -> bool {
-        let mut taken = 0;
-        let waiting = self.input.len();
-        let draining = orders.drain.load(Relaxed);
-        let mut processed = waiting == 0;
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let mut outputs = Outputs::new(arena, &mut self.ports);
-            if waiting > 0 {
-                // SAFETY: `input` owns one handle per index; those taken are removed from it below.
-                let mut batch = unsafe { Batch::new(arena, &self.input, &mut taken) };
-                self.stage.process(&mut batch, &mut outputs);
-                processed = true;
-            }
-            if self.stage.is_source() && !draining {
-                self.stage.poll(&mut outputs);
-            }
-        }));
-        if taken == 0 && !processed {
-            // It panicked on what it only looked at: without this, it would for ever.
-            // SAFETY: `input` owns one handle for its first index, which is removed below.
-            unsafe { arena.release_index(self.input[0]) };
-            taken = 1;
-        }
-        // What was taken is no longer owned here, before any more of the stage's own code runs.
-        self.input.drain(..taken);
-        self.stats.record(taken);
-        if outcome.is_err() {
-            self.panicked(orders);
-        }
-        taken > 0 || self.staged() > 0
-    }
-
-    /// Counts a panic and does what the stage wants done about it.
-    fn panicked(&self, orders: &Orders) {
-        self.stats.panics.fetch_add(1, Relaxed);
-        if self.stage.on_panic() == OnPanic::StopTopology {
-            orders.fail();
-        }
-    }
-
-    fn staged(&self) -> usize {
-        self.ports.iter().flat_map(|port| &port.outlets).map(Outlet::staged_len).sum()
-    }
-
-    /// Inputs closed and empty, nothing held: time for [`Stage::finish`].
-    fn is_dry(&self, locals: &[LocalQueue], orders: &Orders) -> bool {
-        self.input.is_empty()
-            && self.inlets.iter().all(|inlet| inlet.is_finished(locals))
-            && (!self.stage.is_source() || orders.drain.load(Relaxed))
-    }
-
-    fn finish(&mut self, arena: &Arc<Arena<M>>, orders: &Orders) {
-        self.finished = true;
-        let stage = &mut self.stage;
-        let ports = &mut self.ports;
-        if catch_unwind(AssertUnwindSafe(|| stage.finish(&mut Outputs::new(arena, ports)))).is_err() {
-            self.panicked(orders);
-        }
+    /// Something was ordered that a sleeping worker must hear of.
+    fn are_given(&self) -> bool {
+        self.stop.load(Relaxed) || self.drain.load(Relaxed)
     }
 }
 
@@ -202,15 +59,18 @@ pub(crate) struct Worker<M: Record> {
     pub orders: Arc<Orders>,
     pub waker: Waker,
     pub stats: Arc<WorkerStats>,
-    pub housekept: Instant,
+    pub clock: Clock,
+    /// The core the worker's thread is bound to.
+    pub core: Option<usize>,
+    /// How it waits, if not as the whole topology does.
+    pub wait: Option<Wait>,
 }
 
 impl<M: Record> Worker<M> {
     /// Runs every stage once.
     pub fn turn(&mut self) -> Turn {
         let (mut worked, mut blocked, mut finished) = (false, false, true);
-        for position in 0..self.stages.len() {
-            let cell = &mut self.stages[position];
+        for cell in &mut self.stages {
             let flushed = cell.flush(&self.arena, &mut self.locals);
             worked |= flushed.moved;
             if !flushed.clear {
@@ -218,7 +78,7 @@ impl<M: Record> Worker<M> {
                 continue;
             }
             if cell.finished {
-                worked |= self.close_outlets(position);
+                worked |= cell.close_outlets(&self.arena, &mut self.locals);
                 continue;
             }
             finished = false;
@@ -241,55 +101,45 @@ impl<M: Record> Worker<M> {
         }
     }
 
-    /// A stage is through and everything it sent has left: what it fed learns so. True the first time.
-    fn close_outlets(&mut self, position: usize) -> bool {
-        let first = !self.stages[position].ports.is_empty();
-        for outlet in self.stages[position].ports.drain(..).flat_map(|port| port.outlets) {
-            if let OutletTarget::Local(queue) = outlet.target {
-                self.locals[queue].closed = true;
-            }
-            // SAFETY: an outlet owns one handle for each index it holds, and gives this one up.
-            outlet.retire(|index| unsafe { self.arena.release_index(index) });
-        }
-        first
+    /// A turn by the hand of a caller who owns the time between turns.
+    pub fn turn_by_hand(&mut self) -> Turn {
+        self.clock.waited();
+        let turn = self.turn();
+        self.clock.turned(turn);
+        turn
     }
 
     /// Turns until every stage has finished, or the order to stop comes.
     pub fn run(mut self, mut waiter: Waiter) {
         self.waker.bind();
-        let mut lap = Instant::now();
-        while !self.orders.stop.load(Relaxed) {
+        self.clock.start();
+        let mut housekept_ns = 0;
+        let orders = self.orders.clone();
+        while !orders.stop.load(Relaxed) {
             let turn = self.turn();
+            self.clock.turned(turn);
             match turn {
                 Turn::Finished => break,
                 Turn::Worked => waiter.worked(),
                 Turn::Idle | Turn::Blocked => {
-                    let ends_soon = self.orders.drain.load(Relaxed);
-                    waiter.idle(turn == Turn::Blocked || ends_soon, || {
-                        self.orders.stop.load(Relaxed) || self.orders.drain.load(Relaxed) || self.has_work()
-                    });
+                    let ends_soon = orders.drain.load(Relaxed);
+                    waiter.idle(turn == Turn::Blocked || ends_soon, || orders.are_given() || self.has_work());
+                    self.clock.waited();
                 }
             }
-            lap = self.stats.charge(Regime::of(turn), lap);
-            if lap.duration_since(self.housekept) >= HOUSEKEEPING {
+            if self.clock.read_ns() - housekept_ns >= HOUSEKEEPING_NS {
                 self.housekeep();
-                self.housekept = lap;
-                lap = self.stats.charge(Regime::Housekeeping, lap);
+                housekept_ns = self.clock.read_ns();
             }
         }
     }
 
     pub fn housekeep(&mut self) {
-        for cell in &mut self.stages {
-            let stage = &mut cell.stage;
-            if catch_unwind(AssertUnwindSafe(|| stage.housekeeping())).is_err() {
-                cell.panicked(&self.orders);
-            }
-        }
+        self.clock.during(|| self.stages.iter_mut().for_each(|cell| cell.housekeep(&self.orders)));
     }
 
-    fn has_work(&self) -> bool {
-        self.stages.iter().any(|cell| cell.has_work(&self.arena, &self.locals, &self.orders))
+    fn has_work(&mut self) -> bool {
+        self.stages.iter_mut().any(|cell| cell.has_work(&self.arena, &self.locals, &self.orders))
     }
 }
 
@@ -312,5 +162,6 @@ impl<M: Record> Drop for Worker<M> {
                 release(index);
             }
         }
+        self.clock.stop();
     }
 }

@@ -5,10 +5,13 @@
 #[path = "common/by_hand.rs"]
 mod by_hand;
 mod common;
+#[path = "common/notes.rs"]
+mod notes;
 
-use by_hand::{Notes, config, line, pop_all, push_all};
+use by_hand::{config, pop_all, push_all};
 use common::{Pass, arena, numbered};
 use levada_engine::{Policy, PushError, TopologyBuilder};
+use notes::{Notes, line};
 
 #[test]
 fn a_reliable_link_holds_everything_back_and_loses_nothing() {

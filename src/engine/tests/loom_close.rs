@@ -1,7 +1,8 @@
 //! Models of endings: closing against pushing, and both ends of a ring leaving at once.
 #![cfg(loom)]
 
-use levada_engine::ring::{mpmc, spsc};
+use levada_engine::ring::mpmc;
+use levada_engine::ring::spsc::{self, Mode};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -56,10 +57,9 @@ fn mpmc_close_of_a_wrapped_ring() {
     });
 }
 
-#[test]
-fn spsc_ends_leave_at_once_and_every_index_comes_back_once() {
-    model(|| {
-        let (mut producer, mut consumer) = spsc::ring(4);
+fn spsc_ends_leave_at_once_and_every_index_comes_back_once(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 4);
         let thread = thread::spawn(move || {
             let mut back = Vec::new();
             for batch in [[1, 2], [3, 4]] {
@@ -78,10 +78,9 @@ fn spsc_ends_leave_at_once_and_every_index_comes_back_once() {
     });
 }
 
-#[test]
-fn spsc_consumer_finishes_with_everything() {
-    model(|| {
-        let (mut producer, mut consumer) = spsc::ring(2);
+fn spsc_consumer_finishes_with_everything(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
         let thread = thread::spawn(move || {
             assert_eq!(producer.push_batch(&[1, 2]), 2);
             producer.retire(|index| panic!("{index} was left, and the consumer is still there"));
@@ -98,4 +97,24 @@ fn spsc_consumer_finishes_with_everything() {
         thread.join().unwrap();
         consumer.retire(|index| panic!("{index} was left"));
     });
+}
+
+#[test]
+fn vector_spsc_ends_leave_at_once_and_every_index_comes_back_once() {
+    spsc_ends_leave_at_once_and_every_index_comes_back_once(Mode::Vector);
+}
+
+#[test]
+fn vector_spsc_consumer_finishes_with_everything() {
+    spsc_consumer_finishes_with_everything(Mode::Vector);
+}
+
+#[test]
+fn index_spsc_ends_leave_at_once_and_every_index_comes_back_once() {
+    spsc_ends_leave_at_once_and_every_index_comes_back_once(Mode::Index);
+}
+
+#[test]
+fn index_spsc_consumer_finishes_with_everything() {
+    spsc_consumer_finishes_with_everything(Mode::Index);
 }

@@ -32,14 +32,34 @@ impl Shared {
         }
     }
 
-    /// Takes one index, if there is one, and its payload for itself alone.
-    fn try_pop(&self) -> Option<u32> {
-        let index = self.ring.pop()?;
+    /// Pushes what fits at once; what that was.
+    fn try_push_batch(&self, batch: &[u32]) -> Vec<u32> {
+        // SAFETY: as above.
+        batch.iter().for_each(|index| self.payloads[*index as usize].with_mut(|cell| unsafe { *cell = index + 100 }));
+        batch[..self.ring.push_batch(batch).unwrap_or(0)].to_vec()
+    }
+
+    /// Takes up to two indices, and their payloads for itself alone.
+    fn pop_batch(&self) -> Vec<u32> {
+        let mut batch = vec![0; 2];
+        let count = self.ring.pop_batch(&mut batch);
+        batch.truncate(count);
+        batch.iter().for_each(|index| self.take(*index));
+        batch
+    }
+
+    fn take(&self, index: u32) {
         // SAFETY: as above; writing makes two consumers of one index a reported race.
         self.payloads[index as usize].with_mut(|cell| unsafe {
             assert_eq!(*cell, index + 100);
             *cell = 0;
         });
+    }
+
+    /// Takes one index, if there is one, and its payload for itself alone.
+    fn try_pop(&self) -> Option<u32> {
+        let index = self.ring.pop()?;
+        self.take(index);
         Some(index)
     }
 
@@ -94,5 +114,42 @@ fn cells_are_reused_only_after_they_were_read() {
         assert_eq!([shared.pop(), shared.pop(), shared.pop()], [0, 1, 2]);
         thread.join().unwrap();
         assert_eq!(shared.ring.depth(), 0);
+    });
+}
+
+#[test]
+fn batches_from_two_producers_keep_their_order_and_their_payloads() {
+    model(|| {
+        let shared = Shared::new(4);
+        let threads = [[0, 1], [2, 3]].map(|batch| {
+            let shared = shared.clone();
+            thread::spawn(move || shared.try_push_batch(&batch))
+        });
+        let mut popped = shared.pop_batch();
+        let pushed: Vec<u32> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        popped.extend(shared.pop_batch());
+        popped.extend(shared.pop_batch());
+        assert!(shared.ring.is_empty() && pushed.len() >= 2);
+        for lane in [[0, 1], [2, 3]] {
+            let of_lane = |index: &u32| lane.contains(index);
+            let (mine, theirs) = (pushed.iter().copied().filter(of_lane), popped.iter().copied().filter(of_lane));
+            assert!(mine.eq(theirs), "{popped:?} after {pushed:?}");
+        }
+    });
+}
+
+#[test]
+fn two_consumers_of_batches_share_what_is_there() {
+    model(|| {
+        let shared = Shared::new(2);
+        let (producer, consumer) = (shared.clone(), shared.clone());
+        let pushing = thread::spawn(move || producer.try_push_batch(&[0, 1]));
+        let popping = thread::spawn(move || consumer.pop_batch());
+        let mine = shared.pop_batch();
+        assert_eq!(pushing.join().unwrap(), [0, 1]);
+        let theirs = popping.join().unwrap();
+        let mut all = [mine, theirs, shared.pop_batch()].concat();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1]);
     });
 }

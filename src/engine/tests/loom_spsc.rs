@@ -1,7 +1,7 @@
 //! Models of the one-to-one ring: every interleaving (with few preemptions) of a producer and a consumer.
 #![cfg(loom)]
 
-use levada_engine::ring::spsc;
+use levada_engine::ring::spsc::{self, Mode};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
@@ -27,10 +27,9 @@ fn read(payloads: &[UnsafeCell<u32>], index: u32) {
     payloads[index as usize].with(|cell| assert_eq!(unsafe { *cell }, index + 100));
 }
 
-#[test]
-fn order_and_payloads_survive_wrapping() {
-    model(|| {
-        let (mut producer, mut consumer) = spsc::ring(2);
+fn order_and_payloads_survive_wrapping(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
         let cells = payloads(3);
         let theirs = cells.clone();
         let thread = thread::spawn(move || {
@@ -60,10 +59,9 @@ fn order_and_payloads_survive_wrapping() {
     });
 }
 
-#[test]
-fn full_ring_takes_what_fits_and_never_overwrites() {
-    model(|| {
-        let (mut producer, mut consumer) = spsc::ring(2);
+fn full_ring_takes_what_fits_and_never_overwrites(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
         assert_eq!(producer.push_batch(&[1, 2, 3]), 2);
         let thread = thread::spawn(move || {
             let pushed = producer.push_batch(&[3, 4]);
@@ -78,10 +76,9 @@ fn full_ring_takes_what_fits_and_never_overwrites() {
     });
 }
 
-#[test]
-fn who_sees_the_close_sees_every_push() {
-    model(|| {
-        let (mut producer, mut consumer) = spsc::ring(2);
+fn who_sees_the_close_sees_every_push(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
         let cells = payloads(1);
         let theirs = cells.clone();
         let thread = thread::spawn(move || {
@@ -95,4 +92,76 @@ fn who_sees_the_close_sees_every_push() {
         }
         thread.join().unwrap();
     });
+}
+
+fn batches_are_popped_whole_and_once(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
+        let cells = payloads(3);
+        let theirs = cells.clone();
+        let thread = thread::spawn(move || {
+            let mut popped = Vec::<u32>::new();
+            while popped.len() < 3 {
+                let mut batch = [9; 2];
+                let count = consumer.pop_batch(&mut batch);
+                batch[..count].iter().for_each(|index| read(&theirs, *index));
+                popped.extend(&batch[..count]);
+                if count == 0 {
+                    thread::yield_now();
+                }
+            }
+            popped
+        });
+        for batch in [&[0][..], &[1, 2]] {
+            batch.iter().for_each(|index| write(&cells, *index));
+            let mut left = batch;
+            while !left.is_empty() {
+                left = &left[producer.push_batch(left)..];
+                if !left.is_empty() {
+                    thread::yield_now();
+                }
+            }
+        }
+        assert_eq!(thread.join().unwrap(), [0, 1, 2]);
+    });
+}
+
+#[test]
+fn vector_order_and_payloads_survive_wrapping() {
+    order_and_payloads_survive_wrapping(Mode::Vector);
+}
+
+#[test]
+fn vector_full_ring_takes_what_fits_and_never_overwrites() {
+    full_ring_takes_what_fits_and_never_overwrites(Mode::Vector);
+}
+
+#[test]
+fn vector_who_sees_the_close_sees_every_push() {
+    who_sees_the_close_sees_every_push(Mode::Vector);
+}
+
+#[test]
+fn vector_batches_are_popped_whole_and_once() {
+    batches_are_popped_whole_and_once(Mode::Vector);
+}
+
+#[test]
+fn index_order_and_payloads_survive_wrapping() {
+    order_and_payloads_survive_wrapping(Mode::Index);
+}
+
+#[test]
+fn index_full_ring_takes_what_fits_and_never_overwrites() {
+    full_ring_takes_what_fits_and_never_overwrites(Mode::Index);
+}
+
+#[test]
+fn index_who_sees_the_close_sees_every_push() {
+    who_sees_the_close_sees_every_push(Mode::Index);
+}
+
+#[test]
+fn index_batches_are_popped_whole_and_once() {
+    batches_are_popped_whole_and_once(Mode::Index);
 }

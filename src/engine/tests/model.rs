@@ -19,9 +19,17 @@ fn operations(ops: &[u8]) -> impl Iterator<Item = (u8, u8)> + '_ {
     ops.chunks_exact(2).map(|pair| (pair[0], pair[1]))
 }
 
-fn run_spsc(ops: &[u8]) {
-    const CAPACITY: usize = 8;
-    let (producer, consumer) = spsc::ring(CAPACITY);
+fn run_spsc_vector(ops: &[u8]) {
+    run_spsc(spsc::Mode::Vector, ops);
+}
+
+fn run_spsc_index(ops: &[u8]) {
+    run_spsc(spsc::Mode::Index, ops);
+}
+
+fn run_spsc(mode: spsc::Mode, ops: &[u8]) {
+    const CAPACITY: usize = 32;
+    let (producer, consumer) = spsc::ring_of(mode, CAPACITY);
     let (mut producer, mut consumer) = (Some(producer), Some(consumer));
     let (mut model, mut next) = (VecDeque::new(), 0);
     for (op, amount) in operations(ops) {
@@ -39,7 +47,7 @@ fn run_spsc(ops: &[u8]) {
                 assert!(if gone { left.iter().eq(&model) } else { left.is_empty() });
             }
             (0..16, Some(producer), consumer) => {
-                let batch: Vec<u32> = (next..).take(usize::from(amount) % 12).collect();
+                let batch: Vec<u32> = (next..).take(usize::from(amount) % 40).collect();
                 let pushed = producer.push_batch(&batch);
                 assert_eq!(pushed, batch.len().min(CAPACITY - model.len()));
                 model.extend(&batch[..pushed]);
@@ -47,16 +55,35 @@ fn run_spsc(ops: &[u8]) {
                 assert_eq!(producer.is_abandoned(), consumer.is_none());
                 assert_eq!(producer.gauge().depth(), model.len());
             }
-            (_, producer, Some(consumer)) => {
-                for _ in 0..amount % 12 {
-                    assert_eq!(consumer.is_empty(), model.is_empty());
-                    assert_eq!(consumer.pop(), model.pop_front());
-                }
+            (op, producer, Some(consumer)) => {
+                let expected: Vec<u32> = model.drain(..model.len().min(usize::from(amount) % 40)).collect();
+                assert_eq!(pop_some(op, consumer, usize::from(amount) % 40), expected);
+                assert_eq!(consumer.is_empty(), model.is_empty());
                 assert_eq!(consumer.is_closed(), producer.is_none());
             }
             _ => {}
         }
     }
+}
+
+/// Pops up to `most` in one of three ways.
+fn pop_some(way: u8, consumer: &mut spsc::Consumer, most: usize) -> Vec<u32> {
+    let mut popped = Vec::new();
+    match way % 3 {
+        0 => popped.extend((0..most).map_while(|_| consumer.pop())),
+        1 => {
+            popped.resize(most, 0);
+            let count = consumer.pop_batch(&mut popped);
+            popped.truncate(count);
+        }
+        _ => {
+            consumer.pop_each(most, |index| {
+                popped.push(index);
+                true
+            });
+        }
+    }
+    popped
 }
 
 fn run_mpmc(ops: &[u8]) {
@@ -82,6 +109,24 @@ fn run_mpmc(ops: &[u8]) {
                         next += 1;
                     }
                 }
+            }
+            16..20 => {
+                let batch: Vec<u32> = (next..).take(usize::from(amount) % 12).collect();
+                let fit = batch.len().min(CAPACITY - model.len());
+                let expected = match (closed, fit) {
+                    (true, _) => Err(mpmc::Refused::Closed),
+                    (_, 0) if !batch.is_empty() => Err(mpmc::Refused::Full),
+                    _ => Ok(fit),
+                };
+                assert_eq!(ring.push_batch(&batch), expected);
+                model.extend(&batch[..expected.unwrap_or(0)]);
+                next += expected.unwrap_or(0) as u32;
+            }
+            20..24 => {
+                let mut popped = vec![0; usize::from(amount) % 12];
+                let count = ring.pop_batch(&mut popped);
+                assert_eq!(count, popped.len().min(model.len()));
+                assert!(model.drain(..count).eq(popped[..count].iter().copied()));
             }
             _ => (0..amount % 12).for_each(|_| assert_eq!(ring.pop(), model.pop_front())),
         }
@@ -222,8 +267,13 @@ fn check(run: fn(&[u8])) {
 }
 
 #[test]
-fn spsc_behaves_like_a_queue() {
-    check(run_spsc);
+fn spsc_vector_behaves_like_a_queue() {
+    check(run_spsc_vector);
+}
+
+#[test]
+fn spsc_index_behaves_like_a_queue() {
+    check(run_spsc_index);
 }
 
 #[test]

@@ -5,13 +5,16 @@
 #[path = "common/by_hand.rs"]
 mod by_hand;
 mod common;
+#[path = "common/notes.rs"]
+mod notes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use by_hand::{Notes, config, line, pop_all, push_all, silent};
+use by_hand::{config, pop_all, push_all, silent};
 use common::{Pass, arena, numbered};
 use levada_engine::{Batch, Held, Outputs, Policy, Stage, TopologyBuilder, Waker};
+use notes::{Notes, line};
 
 #[test]
 fn stages_run_in_the_order_of_the_graph_however_drawn() {

@@ -202,3 +202,34 @@ fn what_a_refused_drawing_was_given_comes_back() {
         assert_eq!(*envelope.record(), 2);
     }
 }
+
+#[test]
+fn a_worker_is_named_as_a_thread_can_be() {
+    let (mut drawing, _) = builder();
+    drawing.worker("w\0x");
+    let refused = error(drawing);
+    assert_eq!(refused, TopologyError::WorkerName { name: "w\0x".to_owned() });
+    assert!(refused.to_string().contains(r#""w\0x""#), "{refused}");
+}
+
+#[test]
+fn links_by_several_ports_to_the_same_stage_are_told_apart() {
+    let (mut drawing, worker) = builder();
+    let (wide, pass) = (drawing.stage(worker, "wide", Wide(8)), drawing.stage(worker, "pass", Pass));
+    drawing.source("in", wide, 256);
+    drawing.link(wide, "left", pass);
+    drawing.link(wide, "right", pass);
+    drawing.discard(pass, "out");
+    let stats = drawing.build().unwrap().stats();
+    let names: Vec<&str> = stats.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(names, ["in", "wide.left_pass", "wide.right_pass"]);
+
+    // The same port twice is one too many.
+    let (mut drawing, worker) = builder();
+    let (first, pass) = (drawing.stage(worker, "first", Pass), drawing.stage(worker, "pass", Pass));
+    drawing.source("in", first, 256);
+    drawing.link(first, "out", pass);
+    drawing.link(first, "out", pass);
+    drawing.discard(pass, "out");
+    assert_eq!(error(drawing), TopologyError::DuplicateName { name: "first.out_pass".to_owned() });
+}

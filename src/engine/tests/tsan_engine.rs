@@ -59,9 +59,17 @@ impl Cells {
     }
 }
 
-fn spsc_hands_memory_over() {
+fn spsc_vector_hands_memory_over() {
+    spsc_hands_memory_over(spsc::Mode::Vector);
+}
+
+fn spsc_index_hands_memory_over() {
+    spsc_hands_memory_over(spsc::Mode::Index);
+}
+
+fn spsc_hands_memory_over(mode: spsc::Mode) {
     let cells = Arc::new(Cells::new());
-    let (mut producer, mut consumer) = spsc::ring(64);
+    let (mut producer, mut consumer) = spsc::ring_of(mode, 64);
     let theirs = cells.clone();
     let pushing = spawn(move || {
         for first in (0..ROUNDS as u32).step_by(20) {
@@ -74,15 +82,20 @@ fn spsc_hands_memory_over() {
             }
         }
     });
-    for expected in 0..ROUNDS as u32 {
-        let index = loop {
-            match consumer.pop() {
-                Some(index) => break index,
-                None => yield_now(),
-            }
-        };
-        assert_eq!(index, expected);
-        cells.take(index);
+    let mut expected = 0;
+    while expected < ROUNDS as u32 {
+        let mut popped = [0; 48];
+        // One by one, and as many as there are.
+        let most = if expected % 3 == 0 { 1 } else { popped.len() };
+        let count = consumer.pop_batch(&mut popped[..most]);
+        if count == 0 {
+            yield_now();
+        }
+        for index in &popped[..count] {
+            assert_eq!(*index, expected);
+            cells.take(*index);
+            expected += 1;
+        }
     }
     pushing.join().unwrap();
 }
@@ -92,25 +105,32 @@ fn mpmc_hands_memory_over() {
     let pushing = [0, 1].map(|lane| {
         let shared = shared.clone();
         spawn(move || {
-            for index in (lane..ROUNDS as u32).step_by(2) {
-                shared.0.write(index);
-                while shared.1.push(index).is_err() {
+            for first in (lane * 5..ROUNDS as u32).step_by(10) {
+                let batch: Vec<u32> = (first..first + 5).collect();
+                batch.iter().for_each(|index| shared.0.write(*index));
+                let mut left = &batch[..];
+                while !left.is_empty() {
+                    let pushed = match first % 20 {
+                        0 => shared.1.push(left[0]).map(|()| 1),
+                        _ => shared.1.push_batch(left),
+                    };
+                    left = &left[pushed.unwrap_or(0)..];
                     yield_now();
                 }
             }
         })
     });
-    let popping = [0, 1].map(|_| {
+    let popping = [0, 1].map(|lane| {
         let shared = shared.clone();
         spawn(move || {
             while shared.2.load(Relaxed) < ROUNDS {
-                match shared.1.pop() {
-                    Some(index) => {
-                        shared.0.take(index);
-                        shared.2.fetch_add(1, Relaxed);
-                    }
-                    None => yield_now(),
+                let mut popped = [0; 8];
+                let count = shared.1.pop_batch(&mut popped[..1 + 7 * lane]);
+                if count == 0 {
+                    yield_now();
                 }
+                popped[..count].iter().for_each(|index| shared.0.take(*index));
+                shared.2.fetch_add(count as u64, Relaxed);
             }
         })
     });
@@ -298,8 +318,9 @@ fn main() {
             report(info);
         }
     }));
-    let hammers: [fn(); 6] = [
-        spsc_hands_memory_over,
+    let hammers: [fn(); 7] = [
+        spsc_vector_hands_memory_over,
+        spsc_index_hands_memory_over,
         mpmc_hands_memory_over,
         slots_are_freed_by_other_threads,
         records_change_hands,

@@ -5,7 +5,6 @@ use crate::arena::Record;
 use crate::arena::free::FreeList;
 use crate::arena::mapping::Mapping;
 use crate::arena::table::Table;
-use crate::counters::Counter;
 use crate::error::ArenaError;
 
 /// Slots start on cache lines, two of them because the processor fetches lines in pairs.
@@ -28,7 +27,8 @@ pub struct ClassConfig {
 pub struct ArenaConfig {
     /// The classes, in order of size.
     pub classes: Vec<ClassConfig>,
-    /// Ask the kernel for huge pages, which make hashing from memory half as fast again.
+    /// Ask the kernel for huge pages, which make hashing from memory half as fast again. It is advice: where the kernel has
+    /// none, or none free, the arena lies in ordinary pages, and nothing else changes.
     pub huge_pages: bool,
     /// Touch every page at start, so that the first message pays no page fault. Resident memory is the whole arena then.
     pub prefault: bool,
@@ -84,8 +84,6 @@ pub(super) struct Class {
     pub first: u32,
     mapping: Mapping,
     free: FreeList,
-    claimed: Counter,
-    released: Counter,
 }
 
 impl Class {
@@ -97,8 +95,6 @@ impl Class {
             first,
             mapping: Mapping::new(bytes, arena.huge_pages, arena.prefault)?,
             free: FreeList::new(config.slots),
-            claimed: Counter::new(),
-            released: Counter::new(),
         })
     }
 
@@ -110,27 +106,30 @@ impl Class {
 
     /// Puts every slot on the free list, so that the lowest is taken first.
     pub fn fill_pool<M: Record>(&self, table: &Table<M>) {
-        (self.first..self.first + self.slots).rev().for_each(|index| self.free.seed(index, table));
+        self.free.seed(self.first, self.slots, table);
     }
 
+    /// A slot that is at hand.
+    #[inline]
+    pub fn take_own(&self) -> Option<u32> {
+        self.free.take_own()
+    }
+
+    /// A slot from anywhere.
     pub fn take<M: Record>(&self, table: &Table<M>) -> Option<u32> {
-        let index = self.free.take(table)?;
-        self.claimed.add(1);
-        Some(index)
+        self.free.take(table)
     }
 
+    #[inline]
     pub fn put<M: Record>(&self, index: u32, table: &Table<M>) {
-        self.released.add(1);
         self.free.put(index, table);
     }
 
     pub fn usage(&self) -> ClassUsage {
-        // Releases are read first: a slot claimed and released in between must not count below zero.
-        let released = self.released.value();
         ClassUsage {
             payload_bytes: self.payload_bytes,
             slots: u64::from(self.slots),
-            slots_in_use: self.claimed.value().saturating_sub(released),
+            slots_in_use: self.free.lent(),
             slots_out_max: self.free.out_max(),
         }
     }

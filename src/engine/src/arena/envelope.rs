@@ -15,10 +15,13 @@ use crate::arena::{Arena, Record};
 pub struct Unique<'a, M: Record>(Envelope<'a, M>);
 
 impl<'a, M: Record> Unique<'a, M> {
+    #[inline]
     pub(super) fn claimed(arena: &'a Arena<M>, index: u32) -> Self {
         arena.table.header(index).claim();
-        let mut unique = Self(Envelope::new(arena, index));
-        *unique.record_mut() = M::default();
+        // The handle comes first: should the default panic, it returns the slot.
+        let unique = Self(Envelope::new(arena, index));
+        // SAFETY: this is the only handle, and nobody else has it yet.
+        unsafe { arena.table.record(index).write(M::default()) };
         unique
     }
 
@@ -70,19 +73,21 @@ impl<'a, M: Record> Unique<'a, M> {
 pub struct Envelope<'a, M: Record> {
     arena: &'a Arena<M>,
     index: u32,
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "paranoid"))]
     generation: u32,
     /// A handle is as good as `&mut M` while it is the only one.
     record: PhantomData<&'a mut M>,
 }
 
 impl<'a, M: Record> Envelope<'a, M> {
+    #[inline]
     fn new(arena: &'a Arena<M>, index: u32) -> Self {
-        debug_assert!(arena.table.header(index).is_live(), "an index without a handle is stale");
+        #[cfg(any(debug_assertions, feature = "paranoid"))]
+        assert!(arena.table.header(index).is_live(), "an index without a handle is stale");
         Self {
             arena,
             index,
-            #[cfg(debug_assertions)]
+            #[cfg(any(debug_assertions, feature = "paranoid"))]
             generation: arena.table.header(index).generation(),
             record: PhantomData,
         }
@@ -92,11 +97,13 @@ impl<'a, M: Record> Envelope<'a, M> {
     ///
     /// # Safety
     /// `index` comes from there, in this arena, and each handle is taken over once.
+    #[inline]
     pub(crate) unsafe fn from_index(arena: &'a Arena<M>, index: u32) -> Self {
         Self::new(arena, index)
     }
 
     /// Gives the handle up for a ring to carry.
+    #[inline]
     pub(crate) fn into_index(self) -> u32 {
         self.check_generation();
         ManuallyDrop::new(self).index
@@ -106,7 +113,8 @@ impl<'a, M: Record> Envelope<'a, M> {
     pub fn payload(&self) -> &[u8] {
         self.check_generation();
         let header = self.arena.table.header(self.index);
-        // SAFETY: `length` is at most the slot's capacity; the bytes are initialised and, since this is no `Unique`, frozen.
+        // SAFETY: `length` is at most the slot's capacity; the bytes are initialised and, since this is no `Unique`,
+        // frozen.
         unsafe { std::slice::from_raw_parts(header.slot, header.length.load(Relaxed) as usize) }
     }
 
@@ -118,7 +126,8 @@ impl<'a, M: Record> Envelope<'a, M> {
     /// The record beside the envelope.
     pub fn record(&self) -> &M {
         self.check_generation();
-        // SAFETY: `&mut M` is only given out on a handle that is the only one and mutably borrowed; this one is borrowed shared.
+        // SAFETY: `&mut M` is only given out on a handle that is the only one and mutably borrowed; this one is
+        // borrowed shared.
         unsafe { &*self.arena.table.record(self.index) }
     }
 
@@ -140,6 +149,19 @@ impl<'a, M: Record> Envelope<'a, M> {
         if self.record_mut().is_some() { Ok(Unique(self)) } else { Err(self) }
     }
 
+    /// The handle as `N` handles, for as many readers. The count is stored once, when this is the only handle: cheaper
+    /// than cloning it `N - 1` times.
+    ///
+    /// # Panics
+    /// When `N` is 0: dropping the handle says that.
+    pub fn fan_out<const N: usize>(mut self) -> [Self; N] {
+        const { assert!(N > 0, "a slot needs a reader") };
+        self.retain(N as u32 - 1);
+        let (arena, index) = (self.arena, self.into_index());
+        // SAFETY: one handle was given up on the line before and the others were added.
+        std::array::from_fn(|_| unsafe { Self::from_index(arena, index) })
+    }
+
     /// A handle that owns its share of the arena, for code that keeps an envelope beyond a stage call.
     pub fn hold(self) -> Held<M> {
         let owner = self.arena.owner();
@@ -147,8 +169,8 @@ impl<'a, M: Record> Envelope<'a, M> {
     }
 
     /// Adds `more` handles without objects, to be taken over one by one with [`from_index`](Self::from_index).
-    pub(crate) fn retain(&self, more: u32) {
-        self.arena.table.header(self.index).retain(more);
+    pub(crate) fn retain(&mut self, more: u32) {
+        self.arena.table.header(self.index).retain_exclusively(more);
     }
 
     pub(crate) fn arena(&self) -> &'a Arena<M> {
@@ -159,24 +181,57 @@ impl<'a, M: Record> Envelope<'a, M> {
         std::ptr::eq(self.arena, arena)
     }
 
+    #[inline]
     fn check_generation(&self) {
-        #[cfg(debug_assertions)]
+        #[cfg(any(debug_assertions, feature = "paranoid"))]
         assert_eq!(self.generation, self.arena.table.header(self.index).generation(), "stale handle");
     }
 }
 
 impl<M: Record> Clone for Envelope<'_, M> {
     fn clone(&self) -> Self {
-        self.retain(1);
+        self.arena.table.header(self.index).retain(1);
         Self::new(self.arena, self.index)
     }
 }
 
 impl<M: Record> Drop for Envelope<'_, M> {
+    #[inline]
     fn drop(&mut self) {
         self.check_generation();
-        if self.arena.table.header(self.index).drop_reference() {
-            self.arena.release(self.index);
+        let header = self.arena.table.header(self.index);
+        if header.drop_reference() {
+            self.arena.release(self.index, header);
         }
+    }
+}
+
+#[cfg(all(test, not(loom), any(debug_assertions, feature = "paranoid")))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::arena::{ArenaConfig, ClassConfig};
+
+    /// What a faulty ring could do, and safe code cannot: two handles from one index.
+    #[test]
+    fn a_stale_handle_is_caught() {
+        let classes = vec![ClassConfig { payload_bytes: 128, slots: 1 }];
+        let arena =
+            Arena::<u64>::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).expect("a small arena");
+        let claim = || arena.claim(1).expect("a free slot").share();
+        let index = claim().into_index();
+        // SAFETY: not upheld, which is what is tested: the second handle is never used while the slot is another's.
+        let [first, stale] = [0, 1].map(|_| unsafe { Envelope::from_index(&arena, index) });
+        let stale = ManuallyDrop::new(stale);
+        drop(first);
+        let caught = |use_it: &dyn Fn()| catch_unwind(AssertUnwindSafe(use_it)).is_err();
+        assert!(caught(&|| _ = stale.payload()), "the slot was returned");
+        // SAFETY: not upheld either; the check comes before anything is touched.
+        assert!(caught(&|| drop(unsafe { Envelope::from_index(&arena, index) })), "nobody holds the slot");
+        let next = claim();
+        assert_eq!(next.index, index, "the slot is in use again");
+        assert!(caught(&|| _ = stale.record()) && caught(&|| _ = stale.payload()));
+        assert_eq!((next.payload(), arena.slots_in_use()), (&[][..], 1));
     }
 }

@@ -3,27 +3,20 @@
 //! Last in first out on both levels, because the slot used last is the one still in cache: a first-in first-out list
 //! walks the whole arena and makes each fill several times dearer.
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
 use crossbeam::utils::CachePadded;
 
 use crate::arena::Record;
-use crate::arena::stack::Stack;
+use crate::arena::magazine::{Inside, MAGAZINE_SLOTS, Magazine};
+use crate::arena::stack::{BUNDLE_SLOTS, Stack};
 use crate::arena::table::Table;
-use crate::sync::AtomicBool;
+use crate::barrier::Barrier;
+use crate::lane::lane;
 
-/// Magazines per class. Threads beyond this many share them; a magazine in use is passed over, never waited for.
+/// Magazines per class. Threads whose lane is none of these use the shared stack.
 #[cfg(not(loom))]
 const MAGAZINES: usize = 16;
 #[cfg(loom)]
 const MAGAZINES: usize = 1;
-
-/// Most slots a thread keeps for itself.
-#[cfg(not(loom))]
-const MAGAZINE_SLOTS: usize = 32;
-#[cfg(loom)]
-const MAGAZINE_SLOTS: usize = 2;
 
 /// A class with few slots keeps them all in the shared stack, where every thread sees them.
 #[cfg(not(loom))]
@@ -36,21 +29,30 @@ const SLOTS_PER_MAGAZINE_SLOT: u32 = 2;
 pub(super) struct FreeList {
     magazines: Box<[CachePadded<Magazine>]>,
     magazine_slots: usize,
+    /// Most slots that go to and from the shared stack as one.
+    bundle_slots: usize,
     stack: Stack,
+    barrier: Barrier,
 }
 
 impl FreeList {
     pub fn new(slots: u32) -> Self {
+        let magazine_slots = MAGAZINE_SLOTS.min((slots / SLOTS_PER_MAGAZINE_SLOT) as usize);
+        let magazines = if magazine_slots > 0 { MAGAZINES } else { 0 };
         Self {
-            magazines: (0..MAGAZINES).map(|_| CachePadded::new(Magazine::default())).collect(),
-            magazine_slots: MAGAZINE_SLOTS.min((slots / SLOTS_PER_MAGAZINE_SLOT) as usize),
+            magazines: (0..magazines).map(|_| CachePadded::new(Magazine::new())).collect(),
+            magazine_slots,
+            // Two are fetched at once, and they are half a magazine.
+            bundle_slots: (magazine_slots / 4).clamp(1, BUNDLE_SLOTS),
             stack: Stack::new(),
+            barrier: Barrier::new(),
         }
     }
 
-    /// Adds a slot that was never lent out.
-    pub fn seed<M: Record>(&self, index: u32, table: &Table<M>) {
-        self.stack.seed(index, table);
+    /// Adds `count` slots from `first` on that were never lent out, so that the lowest is taken first.
+    pub fn seed<M: Record>(&self, first: u32, count: u32, table: &Table<M>) {
+        let all: Vec<u32> = (first..first + count).rev().collect();
+        all.chunks(self.bundle_slots).for_each(|bundle| self.stack.seed(bundle, table));
     }
 
     /// Most slots that were out of the shared stack at once since the last was seeded.
@@ -58,131 +60,89 @@ impl FreeList {
         self.stack.out_max()
     }
 
+    /// Slots lent out, exact when no other thread takes or puts at this moment.
+    pub fn lent(&self) -> u64 {
+        let kept: usize = self.magazines.iter().map(|magazine| magazine.len()).sum();
+        self.stack.out().saturating_sub(kept as u64)
+    }
+
+    /// A slot of the calling thread's magazine: the quick way, which finds nothing now and then.
+    #[inline]
+    pub fn take_own(&self) -> Option<u32> {
+        self.own()?.pop()
+    }
+
+    /// A slot from anywhere.
+    #[cold]
     pub fn take<M: Record>(&self, table: &Table<M>) -> Option<u32> {
-        if self.magazine_slots > 0
-            && let Some(own) = self.own().try_lock()
-        {
-            if own.indices.is_empty() {
-                let refill = self.magazine_slots.div_ceil(2);
-                (0..refill).map_while(|_| self.stack.pop(table)).for_each(|index| own.indices.push(index));
-                // The top of the stack was returned last: it is lent out first here too.
-                own.indices.reverse();
+        if let Some(own) = self.own() {
+            if own.len() == 0 {
+                self.stack.pop_two(table).oldest_first(|index| own.push(index));
             }
-            if let Some(index) = own.indices.pop() {
+            if let Some(index) = own.pop() {
                 return Some(index);
             }
         }
-        self.stack.pop(table).or_else(|| self.steal())
+        self.take_shared(table)
     }
 
-    pub fn put<M: Record>(&self, index: u32, table: &Table<M>) {
-        if self.magazine_slots > 0
-            && let Some(mut own) = self.own().try_lock()
-        {
-            if own.indices.len() == self.magazine_slots {
-                own.spill(self.magazine_slots.div_ceil(2), &self.stack, table);
-            }
-            own.indices.push(index);
-            return;
+    fn take_shared<M: Record>(&self, table: &Table<M>) -> Option<u32> {
+        let bundle = self.stack.pop_one(table);
+        let Some((index, rest)) = bundle.as_slice().split_last() else { return self.steal() };
+        if !rest.is_empty() {
+            self.stack.push(rest, self.bundle_slots, table);
         }
-        self.stack.push_chain(index, index, 1, table);
+        Some(*index)
     }
 
-    fn own(&self) -> &Magazine {
-        &self.magazines[crate::counters::thread_lane() % self.magazines.len()]
+    #[inline]
+    pub fn put<M: Record>(&self, index: u32, table: &Table<M>) {
+        match self.own() {
+            Some(own) if own.len() < self.magazine_slots => own.push(index),
+            own => self.put_shared(own, index, table),
+        }
+    }
+
+    /// Makes room in the magazine, or does without.
+    #[cold]
+    fn put_shared<M: Record>(&self, own: Option<Inside<'_>>, index: u32, table: &Table<M>) {
+        let Some(own) = own else { return self.stack.push(&[index], 1, table) };
+        let count = self.magazine_slots.div_ceil(2);
+        self.stack.push(&own.take_oldest(count)[..count], self.bundle_slots, table);
+        own.push(index);
+    }
+
+    /// The calling thread's magazine, if it has one and no thief is in it.
+    #[inline]
+    fn own(&self) -> Option<Inside<'_>> {
+        self.magazines.get(lane())?.enter(self.barrier)
     }
 
     /// The shared stack is empty: look into the magazines of others before saying so.
     fn steal(&self) -> Option<u32> {
-        self.magazines.iter().find_map(|magazine| magazine.try_lock()?.indices.pop())
-    }
-}
-
-/// A thread's own few slots, behind a lock that is only ever tried.
-#[derive(Debug, Default)]
-struct Magazine {
-    busy: AtomicBool,
-    indices: UnsafeCell<Indices>,
-}
-
-// SAFETY: `indices` is reached only between winning and clearing `busy`.
-unsafe impl Sync for Magazine {}
-
-impl Magazine {
-    fn try_lock(&self) -> Option<MagazineGuard<'_>> {
-        // Acquire pairs with the release store in `MagazineGuard::drop`: the indices are as the last holder left them.
-        let won = !self.busy.load(Relaxed) && self.busy.compare_exchange(false, true, Acquire, Relaxed).is_ok();
-        won.then(|| MagazineGuard {
-            // SAFETY: `busy` was won, so no other reference to the indices exists until the guard clears it.
-            indices: unsafe { &mut *self.indices.get() },
-            busy: &self.busy,
-        })
-    }
-}
-
-#[derive(Debug)]
-struct MagazineGuard<'a> {
-    indices: &'a mut Indices,
-    busy: &'a AtomicBool,
-}
-
-impl MagazineGuard<'_> {
-    /// Moves the `count` oldest indices to the shared stack: the newest are the ones still in cache.
-    fn spill<M: Record>(&mut self, count: usize, stack: &Stack, table: &Table<M>) {
-        let oldest = &self.indices.array[..count];
-        for pair in oldest.windows(2) {
-            table.header(pair[1]).link.store(pair[0], Relaxed);
+        let mut knocked = 0_u32;
+        for (place, magazine) in self.magazines.iter().enumerate() {
+            if magazine.len() > 0 && magazine.knock() {
+                knocked |= 1 << place;
+            }
         }
-        stack.push_chain(oldest[count - 1], oldest[0], count as u32, table);
-        self.indices.drop_oldest(count);
+        if knocked == 0 {
+            return None;
+        }
+        self.barrier.heavy();
+        let mut stolen = None;
+        for (place, magazine) in self.magazines.iter().enumerate() {
+            if knocked & 1 << place != 0 {
+                // Breaking in lowers the flag, whether it succeeds or not.
+                let inside = magazine.break_in();
+                stolen = stolen.or_else(|| inside.as_ref().and_then(Inside::pop));
+            }
+        }
+        stolen
     }
 }
 
-impl Drop for MagazineGuard<'_> {
-    fn drop(&mut self) {
-        // Pairs with the acquire exchange in `Magazine::try_lock`.
-        self.busy.store(false, Release);
-    }
-}
+const _: () = assert!(MAGAZINES <= u32::BITS as usize);
 
-/// A stack of fixed size.
-#[derive(Debug)]
-struct Indices {
-    array: [u32; MAGAZINE_SLOTS],
-    length: usize,
-}
-
-impl Default for Indices {
-    fn default() -> Self {
-        Self { array: [0; MAGAZINE_SLOTS], length: 0 }
-    }
-}
-
-impl Indices {
-    fn len(&self) -> usize {
-        self.length
-    }
-
-    fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    fn push(&mut self, index: u32) {
-        self.array[self.length] = index;
-        self.length += 1;
-    }
-
-    fn pop(&mut self) -> Option<u32> {
-        self.length = self.length.checked_sub(1)?;
-        Some(self.array[self.length])
-    }
-
-    fn reverse(&mut self) {
-        self.array[..self.length].reverse();
-    }
-
-    fn drop_oldest(&mut self, count: usize) {
-        self.array.copy_within(count..self.length, 0);
-        self.length -= count;
-    }
-}
+/// The bundles fetched at once find room in an empty magazine, however few slots it is to keep.
+const _: () = assert!(2 * BUNDLE_SLOTS <= MAGAZINE_SLOTS || cfg!(loom));

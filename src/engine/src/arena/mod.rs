@@ -8,6 +8,7 @@ mod class;
 mod envelope;
 mod free;
 mod held;
+mod magazine;
 mod mapping;
 mod stack;
 mod table;
@@ -23,7 +24,7 @@ pub use held::{Held, HeldPayload};
 use crate::counters::Counter;
 use crate::error::{ArenaError, ClaimError};
 use class::Class;
-use table::Table;
+use table::{Header, Table};
 
 /// What a user keeps beside each envelope. Implemented for every plain-data type.
 pub trait Record: Copy + Default + Send + Sync + 'static {}
@@ -68,7 +69,17 @@ impl<M: Record> Arena<M> {
     ///
     /// # Errors
     /// [`ClaimError::TooLarge`] when no class holds so much, [`ClaimError::Full`] (counted) when all that could are lent out.
+    #[inline]
     pub fn claim(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
+        let fits = |class: &&Class| class.payload_bytes >= payload_bytes;
+        match self.classes.iter().find(fits).and_then(Class::take_own) {
+            Some(index) => Ok(Unique::claimed(self, index)),
+            None => self.claim_anywhere(payload_bytes),
+        }
+    }
+
+    #[cold]
+    fn claim_anywhere(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
         let fits = self.classes.iter().position(|class| class.payload_bytes >= payload_bytes);
         let Some(smallest) = fits else {
             return Err(ClaimError::TooLarge { payload_bytes, payload_bytes_max: self.payload_bytes_max() });
@@ -132,14 +143,11 @@ impl<M: Record> Arena<M> {
         self.table.header(index).length.load(Relaxed) as usize
     }
 
-    fn class_of(&self, index: u32) -> &Class {
-        &self.classes[self.table.header(index).class as usize]
-    }
-
-    /// Returns a slot whose last handle is gone.
-    fn release(&self, index: u32) {
-        self.table.header(index).retire();
-        self.class_of(index).put(index, &self.table);
+    /// Returns a slot whose last handle is gone; `header` is its own.
+    #[inline]
+    fn release(&self, index: u32, header: &Header) {
+        header.retire();
+        self.classes[header.class as usize].put(index, &self.table);
     }
 
     /// The arena as an owner, for handles that outlive a borrow.

@@ -7,18 +7,27 @@ use crate::arena::Record;
 use crate::arena::class::Class;
 use crate::sync::AtomicU32;
 
+/// Slots that the header of another names beside itself while they are free.
+#[cfg(not(loom))]
+pub(super) const MEMBERS: usize = 7;
+#[cfg(loom)]
+pub(super) const MEMBERS: usize = 1;
+
 /// What the engine knows of an envelope. One cache line, so that two workers on two envelopes never share one.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Header {
     /// Handles to the envelope; 0 while the slot is free.
     references: AtomicU32,
-    /// Grows by one each time the slot is returned; tells a stale handle from a live one.
+    /// Grows by one each time the slot is returned; tells a stale handle from a live one, where that is checked.
     generation: AtomicU32,
     /// Payload bytes in use; written while the handle is unique.
     pub length: AtomicU32,
-    /// Next free slot while this one is on a free list.
+    /// While this slot is the first of a free bundle: the first slot of the bundle below.
     pub link: AtomicU32,
+    /// The same: how many slots the bundle is, and the others of it.
+    pub bundle: AtomicU32,
+    pub members: [AtomicU32; MEMBERS],
     /// Position of the class in the arena.
     pub class: u32,
     /// What the slot holds.
@@ -37,20 +46,35 @@ unsafe impl Sync for Header {}
 
 impl Header {
     /// Marks a claimed slot as held by one handle.
+    #[inline]
     pub fn claim(&self) {
         debug_assert_eq!(self.references.load(Relaxed), 0, "a free slot has no handle");
         self.length.store(0, Relaxed);
         self.references.store(1, Relaxed);
     }
 
-    /// Adds handles; the caller holds one.
+    /// Adds handles; the caller holds one, which others may be cloning at the same time.
     pub fn retain(&self, more: u32) {
         let before = self.references.fetch_add(more, Relaxed);
         debug_assert!(before > 0, "only the holder of a handle may share it");
         assert!(before < u32::MAX / 2, "an envelope has too many handles");
     }
 
+    /// Adds handles; the caller holds one that nobody else can reach.
+    pub fn retain_exclusively(&self, more: u32) {
+        // The only handle, out of everybody's reach, needs no read-modify-write: nobody can add or drop one meanwhile.
+        // Pairs with the release decrement in `drop_reference`, so that what earlier holders did lies before what
+        // later ones do.
+        if self.references.load(Acquire) == 1 {
+            assert!(more < u32::MAX / 2, "an envelope has too many handles");
+            self.references.store(1 + more, Relaxed);
+        } else {
+            self.retain(more);
+        }
+    }
+
     /// Drops one handle; true when it was the last.
+    #[inline]
     pub fn drop_reference(&self) -> bool {
         // The sole holder needs no read-modify-write: nobody else can add a handle.
         // Pairs with the release decrement below: what other holders read or wrote lies before it.
@@ -58,7 +82,8 @@ impl Header {
             self.references.store(0, Relaxed);
             return true;
         }
-        // Release pairs with the acquire side of the last decrement, and with the acquire loads above and in `is_unique`.
+        // Release pairs with the acquire side of the last decrement, and with the acquire loads above and in
+        // `is_unique`.
         self.references.fetch_sub(1, AcqRel) == 1
     }
 
@@ -68,16 +93,19 @@ impl Header {
         self.references.load(Acquire) == 1
     }
 
-    /// The slot goes back to the free list: handles of the old generation are stale.
+    /// The slot goes back to the free list: handles of the old generation are stale. Counted where it is checked.
+    #[inline]
     pub fn retire(&self) {
+        #[cfg(any(debug_assertions, feature = "paranoid"))]
         self.generation.store(self.generation.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "paranoid"))]
     pub fn generation(&self) -> u32 {
         self.generation.load(Relaxed)
     }
 
+    #[cfg(any(debug_assertions, feature = "paranoid"))]
     pub fn is_live(&self) -> bool {
         self.references.load(Relaxed) > 0
     }
@@ -95,7 +123,8 @@ pub(super) struct Table<M> {
 #[repr(transparent)]
 struct RecordCell<M>(UnsafeCell<M>);
 
-// SAFETY: the handles give `&M` to any number of threads (M is Sync) and `&mut M` to one (M is Send), never both at once.
+// SAFETY: the handles give `&M` to any number of threads (M is Sync) and `&mut M` to one (M is Send), never both at
+// once.
 unsafe impl<M: Record> Sync for RecordCell<M> {}
 
 impl<M: Record> Table<M> {
@@ -111,6 +140,8 @@ impl<M: Record> Table<M> {
                 generation: AtomicU32::new(0),
                 length: AtomicU32::new(0),
                 link: AtomicU32::new(0),
+                bundle: AtomicU32::new(0),
+                members: std::array::from_fn(|_| AtomicU32::new(0)),
                 class: position as u32,
                 capacity: class.payload_bytes as u32,
                 slot: class.slot(index),
@@ -120,11 +151,13 @@ impl<M: Record> Table<M> {
         Self { headers, records }
     }
 
+    #[inline]
     pub fn header(&self, index: u32) -> &Header {
         &self.headers[index as usize]
     }
 
     /// Where the record of envelope `index` lies; the handles uphold the aliasing rules.
+    #[inline]
     pub fn record(&self, index: u32) -> *mut M {
         self.records[index as usize].0.get()
     }

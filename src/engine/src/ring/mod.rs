@@ -1,10 +1,16 @@
 //! Bounded lock-free queues of envelope indices, the only thing that crosses from one worker to another.
 //!
-//! Cells are atomics, so a ring needs no unsafe code: a torn or stale cell cannot exist, and what an index stands for
-//! is published by the release store each ring names.
+//! What an index stands for is published by the release store each ring names, and by nothing else: no ring has a
+//! stand-alone fence. The cells of the rings are atomics, except in [`spsc`]'s layout for throughput, whose cells are
+//! the only unsafe code here.
 
+mod cells;
+mod ends;
+mod index;
 pub mod mpmc;
+mod oldest;
 pub mod spsc;
+mod vector;
 
 /// Smallest capacity of a ring that joins two workers: below it, index rings slow down several times over because
 /// producer and consumer keep meeting on the same cache line.

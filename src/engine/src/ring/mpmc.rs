@@ -1,13 +1,15 @@
 //! Many producers, many consumers: a sequence number per cell (Vyukov, "Bounded MPMC queue").
 //!
-//! A producer preempted between claiming a cell and filling it delays the consumer that reaches this very cell, and
-//! nobody else. (Rings with one shared pair of claim and publish indices stop for everybody.)
+//! A producer preempted between claiming a cell and filling it holds up the consumers that come to this cell, until it
+//! runs again; other producers go on. (Rings with one shared pair of claim and publish indices stop for everybody.) A
+//! batch claims its cells with one exchange, and only cells it has seen free, so that nobody ever waits for anybody
+//! else's cell.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crossbeam::utils::CachePadded;
 
-use crate::sync::{AtomicU32, AtomicU64};
+use crate::sync::{AtomicU64, pause};
 
 /// Set in `tail` once the ring is closed; positions stay far below it.
 const CLOSED: u64 = 1 << 63;
@@ -20,11 +22,44 @@ pub struct Ring {
     cells: Box<[Cell]>,
 }
 
+/// A sequence number in the high half, an index in the low one: one store fills a cell and publishes it.
+///
+/// The sequence is the low half of a position. `position`: free for the push at that position. `position + 1`: filled
+/// by it. `position +
+/// capacity`: free again. A sequence that came round to the same value is no danger: claiming needs `head` or `tail`
+/// not to have moved.
 #[derive(Debug)]
-struct Cell {
-    /// `position`: free for the push at that position. `position + 1`: filled by it. `position + capacity`: free again.
-    sequence: AtomicU64,
-    index: AtomicU32,
+struct Cell(AtomicU64);
+
+impl Cell {
+    /// How far the cell is ahead of `position` (behind it: negative), and the index in it.
+    #[inline]
+    fn lead(&self, position: u64) -> (i32, u32) {
+        // Pairs with the release store in `set`: what was done with the cell before, and what the index stands for,
+        // are visible.
+        let word = self.0.load(Acquire);
+        (((word >> 32) as u32).wrapping_sub(position as u32) as i32, word as u32)
+    }
+
+    #[inline]
+    fn set(&self, sequence: u64, index: u32) {
+        // Pairs with the acquire load in `lead`.
+        self.0.store(sequence << 32 | u64::from(index), Release);
+    }
+}
+
+/// Pauses after each exchange lost to another thread, twice as long each time: whoever won is then out of the way.
+#[derive(Debug, Default)]
+struct Backoff(u32);
+
+impl Backoff {
+    const DOUBLINGS_MAX: u32 = 6;
+
+    #[inline]
+    fn lost(&mut self) {
+        (0..1_u32 << self.0).for_each(|_| pause());
+        self.0 = (self.0 + 1).min(Self::DOUBLINGS_MAX);
+    }
 }
 
 /// Why a push was refused.
@@ -41,17 +76,19 @@ impl Ring {
     ///
     /// # Panics
     /// When `capacity` is not a power of two above 1 (with a single cell, filled and free again would be the same
-    /// sequence number); the topology builder refuses such a link with a named error before it comes here.
+    /// sequence number) and at most 2³⁰; the topology builder refuses such a link with a named error before it comes
+    /// here.
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 1 && capacity.is_power_of_two(), "ring capacity {capacity} is not a power of two above 1");
-        let cell = |position| Cell { sequence: AtomicU64::new(position), index: AtomicU32::new(0) };
+        assert!(capacity <= 1 << 30, "ring capacity {capacity} is beyond what sequence numbers tell apart");
         Self {
             head: CachePadded::new(AtomicU64::new(0)),
             tail: CachePadded::new(AtomicU64::new(0)),
-            cells: (0..capacity as u64).map(cell).collect(),
+            cells: (0..capacity as u64).map(|position| Cell(AtomicU64::new(position << 32))).collect(),
         }
     }
 
+    #[inline]
     fn cell(&self, position: u64) -> &Cell {
         &self.cells[position as usize & (self.cells.len() - 1)]
     }
@@ -60,28 +97,29 @@ impl Ring {
     ///
     /// # Errors
     /// [`Refused`] when the ring is full or closed; the index was not taken.
+    #[inline]
     pub fn push(&self, index: u32) -> Result<(), Refused> {
-        let mut position = self.tail.load(Relaxed);
+        let (mut position, mut backoff) = (self.tail.load(Relaxed), Backoff::default());
         loop {
             if position & CLOSED != 0 {
                 return Err(Refused::Closed);
             }
             let cell = self.cell(position);
-            // Pairs with the release store of `sequence` in `pop`: the consumer has read the cell.
-            let lag = cell.sequence.load(Acquire).wrapping_sub(position) as i64;
-            if lag == 0 {
+            let (lead, _) = cell.lead(position);
+            if lead == 0 {
                 match self.tail.compare_exchange_weak(position, position + 1, Relaxed, Relaxed) {
                     Ok(_) => {
-                        cell.index.store(index, Relaxed);
-                        // Pairs with the acquire load of `sequence` in `pop`: the index, and what it stands for, are visible.
-                        cell.sequence.store(position + 1, Release);
+                        cell.set(position + 1, index);
                         return Ok(());
                     }
-                    Err(seen) => position = seen,
+                    Err(seen) => {
+                        backoff.lost();
+                        position = seen;
+                    }
                 }
             } else {
                 let seen = self.tail.load(Relaxed);
-                if seen == position && lag < 0 {
+                if seen == position && lead < 0 {
                     return Err(Refused::Full);
                 }
                 position = seen;
@@ -89,27 +127,107 @@ impl Ring {
         }
     }
 
+    /// Pushes as many of `indices` as there are free cells in a row, in order; returns how many, at least one.
+    ///
+    /// # Errors
+    /// [`Refused`] when the ring is full or closed; no index was taken.
+    #[inline]
+    pub fn push_batch(&self, indices: &[u32]) -> Result<usize, Refused> {
+        let (mut position, mut backoff) = (self.tail.load(Relaxed), Backoff::default());
+        loop {
+            if position & CLOSED != 0 {
+                return Err(Refused::Closed);
+            }
+            let (count, lead) = self.run(position, indices.len(), position);
+            if count > 0 || indices.is_empty() {
+                match self.tail.compare_exchange_weak(position, position + count as u64, Relaxed, Relaxed) {
+                    Ok(_) => {
+                        for (place, index) in (position..).zip(&indices[..count]) {
+                            self.cell(place).set(place + 1, *index);
+                        }
+                        return Ok(count);
+                    }
+                    Err(seen) => {
+                        backoff.lost();
+                        position = seen;
+                    }
+                }
+            } else {
+                let seen = self.tail.load(Relaxed);
+                if seen == position && lead < 0 {
+                    return Err(Refused::Full);
+                }
+                position = seen;
+            }
+        }
+    }
+
+    /// Cells from `position` on, at most `most`, whose sequence is `sequence`, `sequence + 1` and so on; and the lead
+    /// of the first that is not.
+    #[inline]
+    fn run(&self, position: u64, most: usize, sequence: u64) -> (usize, i32) {
+        for offset in 0..most.min(self.cells.len()) as u64 {
+            let (lead, _) = self.cell(position + offset).lead(sequence + offset);
+            if lead != 0 {
+                return (offset as usize, lead);
+            }
+        }
+        (most.min(self.cells.len()), 0)
+    }
+
     /// Takes the oldest index that has been filled; `None` when there is none.
+    #[inline]
     pub fn pop(&self) -> Option<u32> {
-        let mut position = self.head.load(Relaxed);
+        let (mut position, mut backoff) = (self.head.load(Relaxed), Backoff::default());
         loop {
             let cell = self.cell(position);
-            // Pairs with the release store of `sequence` in `push`.
-            let lag = cell.sequence.load(Acquire).wrapping_sub(position + 1) as i64;
-            if lag == 0 {
+            let (lead, index) = cell.lead(position + 1);
+            if lead == 0 {
                 match self.head.compare_exchange_weak(position, position + 1, Relaxed, Relaxed) {
                     Ok(_) => {
-                        let index = cell.index.load(Relaxed);
-                        // Pairs with the acquire load of `sequence` in `push`: the cell may be filled anew.
-                        cell.sequence.store(position + self.cells.len() as u64, Release);
+                        cell.set(position + self.cells.len() as u64, 0);
                         return Some(index);
                     }
-                    Err(seen) => position = seen,
+                    Err(seen) => {
+                        backoff.lost();
+                        position = seen;
+                    }
                 }
             } else {
                 let seen = self.head.load(Relaxed);
-                if seen == position && lag < 0 {
+                if seen == position && lead < 0 {
                     return None;
+                }
+                position = seen;
+            }
+        }
+    }
+
+    /// Takes the oldest indices that have been filled, as many as stand in a row and `indices` holds; returns how many.
+    #[inline]
+    pub fn pop_batch(&self, indices: &mut [u32]) -> usize {
+        let (mut position, mut backoff) = (self.head.load(Relaxed), Backoff::default());
+        loop {
+            let (count, lead) = self.run(position, indices.len(), position + 1);
+            if count > 0 {
+                match self.head.compare_exchange_weak(position, position + count as u64, Relaxed, Relaxed) {
+                    Ok(_) => {
+                        for (place, index) in (position..).zip(&mut indices[..count]) {
+                            let cell = self.cell(place);
+                            *index = cell.lead(place).1;
+                            cell.set(place + self.cells.len() as u64, 0);
+                        }
+                        return count;
+                    }
+                    Err(seen) => {
+                        backoff.lost();
+                        position = seen;
+                    }
+                }
+            } else {
+                let seen = self.head.load(Relaxed);
+                if indices.is_empty() || (seen == position && lead < 0) {
+                    return 0;
                 }
                 position = seen;
             }
@@ -132,6 +250,11 @@ impl Ring {
         self.depth() == 0
     }
 
+    /// Indices the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Indices in the ring, as of some moment during the call.
     pub fn depth(&self) -> usize {
         let head = self.head.load(Acquire);
@@ -149,8 +272,23 @@ mod tests {
         let ring = Ring::new(capacity);
         ring.head.store(start, Relaxed);
         ring.tail.store(start, Relaxed);
-        ring.cells.iter().zip(start..).for_each(|(cell, sequence)| cell.sequence.store(sequence, Relaxed));
+        ring.cells.iter().zip(start..).for_each(|(cell, sequence)| cell.set(sequence, 0));
         ring
+    }
+
+    #[test]
+    fn sequences_wrap_around() {
+        let ring = ring_at(4, (1 << 32) - 8);
+        for round in 0..7 {
+            assert_eq!(ring.push_batch(&[round, round + 1, round + 2, 9, 9]), Ok(4));
+            assert_eq!(ring.push_batch(&[9]), Err(Refused::Full));
+            assert_eq!(ring.pop(), Some(round));
+            assert_eq!(ring.push(8), Ok(()));
+            let mut popped = [0; 5];
+            assert_eq!(ring.pop_batch(&mut popped), 4);
+            assert_eq!(popped, [round + 1, round + 2, 9, 8, 0]);
+            assert_eq!(ring.pop_batch(&mut popped), 0);
+        }
     }
 
     #[test]

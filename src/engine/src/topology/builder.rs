@@ -1,17 +1,22 @@
 //! Drawing a topology: workers, stages on them, links between stages, and the ends outsiders hold.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::affinity::Affinity;
 use crate::arena::{Arena, Record};
+use crate::cell::Factory;
+use crate::cores::Cores;
 use crate::ends::{Sink, Source};
-use crate::link::{Depth, Inlet, InletEnd, LinkConfig, LinkStats};
-use crate::ring::{mpmc, spsc};
+use crate::link::{Inlet, InletEnd, LinkConfig, OutletTarget, remote};
+use crate::ring::mpmc;
 use crate::stage::Stage;
+use crate::stats::{Depth, LinkStats};
 use crate::topology::error::TopologyError;
+use crate::topology::placement::Placement;
 use crate::topology::wiring::wire;
 use crate::topology::{Topology, check};
-use crate::wait::Waker;
+use crate::wait::{Wait, Waker};
 
 /// A worker of the topology being drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +30,15 @@ pub(super) struct WorkerPlan {
     pub name: String,
     pub pinned: bool,
     pub waker: Waker,
+    /// How it waits, if not as the whole topology does.
+    pub wait: Option<Wait>,
 }
 
 pub(super) struct StagePlan<M: Record> {
     pub name: String,
     pub worker: usize,
     pub stage: Box<dyn Stage<M>>,
+    pub factory: Option<Factory<M>>,
 }
 
 pub(super) struct LinkPlan {
@@ -54,8 +62,8 @@ pub(super) struct SinkPlan {
     pub from: usize,
     pub port: usize,
     pub config: LinkConfig,
-    pub producer: Option<spsc::Producer>,
-    pub waker: Waker,
+    /// The producing end and the depth of the ring, until they are wired.
+    pub ring: Option<(OutletTarget, Depth)>,
 }
 
 /// Collects a topology; [`build`](Self::build) checks it.
@@ -67,6 +75,10 @@ pub struct TopologyBuilder<M: Record> {
     pub(super) sources: Vec<SourcePlan>,
     pub(super) sinks: Vec<SinkPlan>,
     pub(super) discarded: HashSet<(usize, usize)>,
+    pub(super) affinity: Affinity,
+    pub(super) placement: Option<Placement>,
+    /// The workers that the placement has made, by lane.
+    pub(super) lanes: HashMap<usize, WorkerId>,
     errors: Vec<TopologyError>,
 }
 
@@ -81,6 +93,9 @@ impl<M: Record> TopologyBuilder<M> {
             sources: Vec::new(),
             sinks: Vec::new(),
             discarded: HashSet::new(),
+            affinity: Affinity::Auto,
+            placement: None,
+            lanes: HashMap::new(),
             errors: Vec::new(),
         }
     }
@@ -96,8 +111,23 @@ impl<M: Record> TopologyBuilder<M> {
     }
 
     fn add_worker(&mut self, name: &str, pinned: bool) -> WorkerId {
-        self.workers.push(WorkerPlan { name: name.to_owned(), pinned, waker: Waker::of_worker() });
+        self.workers.push(WorkerPlan { name: name.to_owned(), pinned, waker: Waker::of_worker(), wait: None });
         WorkerId(self.workers.len() - 1)
+    }
+
+    /// Makes one worker wait in a way of its own, whatever the topology is started with.
+    pub fn wait(&mut self, worker: WorkerId, wait: Wait) {
+        self.workers[worker.0].wait = Some(wait);
+    }
+
+    /// Says which pinned worker runs on which core; [`Affinity::Auto`] unless told.
+    pub fn affinity(&mut self, affinity: Affinity) {
+        self.affinity = affinity;
+    }
+
+    /// The worker that runs a stage.
+    pub fn worker_of(&self, stage: StageId) -> WorkerId {
+        WorkerId(self.stages[stage.0].worker)
     }
 
     /// Wakes the worker, for code that feeds one of its stages by other means than a link.
@@ -107,7 +137,29 @@ impl<M: Record> TopologyBuilder<M> {
 
     /// Places a stage on a worker.
     pub fn stage(&mut self, worker: WorkerId, name: &str, stage: impl Stage<M> + 'static) -> StageId {
-        self.stages.push(StagePlan { name: name.to_owned(), worker: worker.0, stage: Box::new(stage) });
+        self.add_stage(worker, name, Box::new(stage), None)
+    }
+
+    /// Places the stage that `factory` makes, which makes it anew whenever it panics, if the stage says so
+    /// ([`OnPanic::RestartStage`](crate::OnPanic::RestartStage)).
+    pub fn stage_with<S: Stage<M> + 'static>(
+        &mut self,
+        worker: WorkerId,
+        name: &str,
+        mut factory: impl FnMut() -> S + Send + 'static,
+    ) -> StageId {
+        let stage = Box::new(factory());
+        self.add_stage(worker, name, stage, Some(Box::new(move || Box::new(factory()))))
+    }
+
+    fn add_stage(
+        &mut self,
+        worker: WorkerId,
+        name: &str,
+        stage: Box<dyn Stage<M>>,
+        factory: Option<Factory<M>>,
+    ) -> StageId {
+        self.stages.push(StagePlan { name: name.to_owned(), worker: worker.0, stage, factory });
         StageId(self.stages.len() - 1)
     }
 
@@ -116,7 +168,11 @@ impl<M: Record> TopologyBuilder<M> {
         self.link_with(from, port, to, LinkConfig::default());
     }
 
-    /// Links a port to a stage. The link is called `producer_consumer`.
+    /// Links a port to a stage. The link is called `producer_consumer`; where several ports of one stage lead to the same
+    /// other, they are called `producer.port_consumer`.
+    ///
+    /// A link has one producer and one consumer by construction, as its ring wants it: links of several producers that meet in a
+    /// stage are as many rings, and no end of a ring can be cloned. So nothing that can be drawn puts two producers on one.
     pub fn link_with(&mut self, from: StageId, port: &str, to: StageId, config: LinkConfig) {
         let name = format!("{}_{}", self.stages[from.0].name, self.stages[to.0].name);
         if let Some(port) = self.port(from, port) {
@@ -144,12 +200,13 @@ impl<M: Record> TopologyBuilder<M> {
 
     /// A way out to code outside the workers, which `waker` tells of each batch.
     pub fn sink(&mut self, name: &str, from: StageId, port: &str, config: LinkConfig, waker: Waker) -> Sink<M> {
-        let (producer, consumer) = spsc::ring(check::usable(config.capacity));
+        let usable = LinkConfig { capacity: check::usable(config.capacity), ..config };
+        let (target, end, depth) = remote(usable, waker);
         if let Some(port) = self.port(from, port) {
-            let producer = Some(producer);
-            self.sinks.push(SinkPlan { name: name.to_owned(), from: from.0, port, config, producer, waker });
+            let ring = Some((target, depth));
+            self.sinks.push(SinkPlan { name: name.to_owned(), from: from.0, port, config, ring });
         }
-        Sink::new(self.arena.clone(), consumer)
+        Sink::new(self.arena.clone(), end)
     }
 
     fn port(&mut self, from: StageId, port: &str) -> Option<usize> {
@@ -172,8 +229,22 @@ impl<M: Record> TopologyBuilder<M> {
         if let Some(error) = self.errors.drain(..).next() {
             return Err(error);
         }
+        self.name_parallel_links();
         let order = check::check(&self)?;
-        Ok(wire(self, &order))
+        let cores = check::cores(&self, &Cores::of_process())?;
+        Ok(wire(self, &order, &cores))
+    }
+
+    /// Links that leave one stage by different ports for the same other are told apart by the port.
+    fn name_parallel_links(&mut self) {
+        let ends: Vec<_> = self.links.iter().map(|link| (link.from, link.to)).collect();
+        for link in &mut self.links {
+            let ports = &self.stages[link.from].stage.ports();
+            if ends.iter().filter(|other| **other == (link.from, link.to)).count() > 1 {
+                let (from, to) = (&self.stages[link.from].name, &self.stages[link.to].name);
+                link.name = format!("{from}.{}_{to}", ports[link.port]);
+            }
+        }
     }
 }
 

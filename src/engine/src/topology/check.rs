@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use crate::arena::Record;
 use crate::batch::BatchLimit;
-use crate::link::Policy;
+use crate::cores::Cores;
 use crate::ring::{CAPACITY_MAX, CAPACITY_MIN};
-use crate::topology::builder::TopologyBuilder;
+use crate::stage::OnPanic;
+use crate::topology::builder::{StagePlan, TopologyBuilder};
 use crate::topology::error::TopologyError;
+use crate::wait::Wait;
 
 /// Batches that a link must hold at least.
 const BATCHES_MIN: usize = 8;
@@ -23,13 +25,61 @@ pub(super) fn check<M: Record>(plan: &TopologyBuilder<M>) -> Result<Vec<usize>, 
     ports(plan)?;
     inputs(plan)?;
     capacities(plan)?;
+    factories(plan)?;
     order(plan)
+}
+
+/// The core of each worker, where it is bound to one; refused where a worker that spins would have to share.
+pub(super) fn cores<M: Record>(plan: &TopologyBuilder<M>, cores: &Cores) -> Result<Vec<Option<usize>>, TopologyError> {
+    let pinned: Vec<&str> =
+        plan.workers.iter().filter(|worker| worker.pinned).map(|worker| worker.name.as_str()).collect();
+    let mut assigned = plan.affinity.assign(&pinned, cores)?.into_iter();
+    let mut next = |pinned: bool| if pinned { assigned.next().flatten() } else { None };
+    let bound: Vec<Option<usize>> = plan.workers.iter().map(|worker| next(worker.pinned)).collect();
+    let workers = || plan.workers.iter().zip(&bound).map(|(worker, core)| (worker.name.as_str(), worker.wait, *core));
+    spinning(workers, Wait::Balanced, cores)?;
+    Ok(bound)
+}
+
+/// A worker that never gives its core up must have one to itself. `workers`: name, way to wait (or `wait`), core.
+pub(super) fn spinning<'a, I>(workers: impl Fn() -> I, wait: Wait, cores: &Cores) -> Result<(), TopologyError>
+where
+    I: Iterator<Item = (&'a str, Option<Wait>, Option<usize>)>,
+{
+    for (position, (worker, own, core)) in workers().enumerate() {
+        if own.unwrap_or(wait) != Wait::Spin {
+            continue;
+        }
+        let count = workers().count();
+        if count > cores.count() {
+            return Err(TopologyError::SpinWithoutCores { workers: count, cores: cores.count() });
+        }
+        let shares =
+            |(other, (_, _, of)): &(usize, (&str, Option<Wait>, Option<usize>))| *other != position && *of == core;
+        if let (Some(core), Some((_, (other, _, _)))) = (core, workers().enumerate().find(shares)) {
+            let (worker, other) = (worker.to_owned(), other.to_owned());
+            return Err(TopologyError::SpinOnSharedCore { worker, core, other });
+        }
+    }
+    Ok(())
+}
+
+/// Stages to be restarted can be made anew.
+fn factories<M: Record>(plan: &TopologyBuilder<M>) -> Result<(), TopologyError> {
+    let lacks = |cell: &&StagePlan<M>| cell.stage.on_panic() == OnPanic::RestartStage && cell.factory.is_none();
+    match plan.stages.iter().find(lacks) {
+        Some(cell) => Err(TopologyError::RestartWithoutFactory { stage: cell.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn names<M: Record>(plan: &TopologyBuilder<M>) -> Result<(), TopologyError> {
     let stages = plan.stages.iter().map(|stage| stage.name.as_str());
     let ends = plan.sources.iter().map(|end| &*end.name).chain(plan.sinks.iter().map(|end| &*end.name));
     unique(plan.workers.iter().map(|worker| worker.name.as_str()))?;
+    if let Some(worker) = plan.workers.iter().find(|worker| worker.name.contains('\0')) {
+        return Err(TopologyError::WorkerName { name: worker.name.clone() });
+    }
     unique(stages)?;
     unique(ends.chain(plan.links.iter().map(|link| &*link.name)))
 }
@@ -81,10 +131,9 @@ fn capacities<M: Record>(plan: &TopologyBuilder<M>) -> Result<(), TopologyError>
     Ok(())
 }
 
-/// Producers before consumers. Only drop-newest links may close a circle; those that do are left out of the order.
+/// Producers before consumers. Only links that drop may close a circle; those that do are left out of the order.
 fn order<M: Record>(plan: &TopologyBuilder<M>) -> Result<Vec<usize>, TopologyError> {
-    let (reliable, lossy): (Vec<_>, Vec<_>) =
-        plan.links.iter().partition(|link| link.config.policy == Policy::Reliable);
+    let (reliable, lossy): (Vec<_>, Vec<_>) = plan.links.iter().partition(|link| link.config.policy.is_reliable());
     let mut edges: Vec<(usize, usize)> = reliable.iter().map(|link| (link.from, link.to)).collect();
     sort(plan, &edges)?;
     for link in lossy {

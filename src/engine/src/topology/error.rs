@@ -49,7 +49,7 @@ pub enum TopologyError {
         capacity_max: usize,
     },
     /// Reliable links in a circle wait for each other for ever.
-    #[error("reliable links form a cycle: {path}; make one of them drop-newest or take it out")]
+    #[error("reliable links form a cycle: {path}; make one of them drop-newest or drop-oldest, or take it out")]
     ReliableCycle {
         /// The stages in the circle, in order.
         path: String,
@@ -63,6 +63,64 @@ pub enum TopologyError {
         workers: usize,
         /// Cores this process may use.
         cores: usize,
+    },
+    /// A worker that never yields would starve the others on its core.
+    #[error(
+        "worker \"{worker}\" waits by spin on core {core}, which \"{other}\" shares; give it a core of its own, or wait balanced"
+    )]
+    SpinOnSharedCore {
+        /// The worker that spins.
+        worker: String,
+        /// The core of both.
+        core: usize,
+        /// Another worker there.
+        other: String,
+    },
+    /// The affinity names fewer places than there are pinned workers.
+    #[error(
+        "the affinity has {places} places for {workers} pinned workers; name more cores, or add \"f1\" for each that may float"
+    )]
+    AffinityTooShort {
+        /// Pinned workers in the topology.
+        workers: usize,
+        /// Places in the affinity.
+        places: usize,
+    },
+    /// The process may not run on a core that the affinity names.
+    #[error(
+        "worker \"{worker}\" is to run on core {core}, which is not in the affinity mask; use one of {allowed}, or \"auto\""
+    )]
+    CoreNotAllowed {
+        /// The worker.
+        worker: String,
+        /// The core asked for.
+        core: usize,
+        /// The cores of the mask.
+        allowed: String,
+    },
+    /// The control group does not pay for as many cores as the affinity names.
+    #[error(
+        "the affinity binds workers to cores {cores}, but the cgroup quota pays for {quota}; name fewer cores, or raise the quota"
+    )]
+    CoresBeyondQuota {
+        /// The cores asked for.
+        cores: String,
+        /// How many the quota pays for.
+        quota: usize,
+    },
+    /// A worker cannot be named so.
+    #[error("the worker name {name:?} contains a NUL byte, which no thread name can; leave it out")]
+    WorkerName {
+        /// The name.
+        name: String,
+    },
+    /// Nothing can make the stage anew.
+    #[error(
+        "stage \"{stage}\" is to be restarted when it panics but has no factory; place it with stage_with or place_with"
+    )]
+    RestartWithoutFactory {
+        /// The stage.
+        stage: String,
     },
     /// The system refused a thread.
     #[error("cannot start worker \"{worker}\": {reason}")]

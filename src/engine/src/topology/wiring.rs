@@ -1,17 +1,18 @@
 //! From a checked drawing to workers: rings where a link crosses workers, plain arrays where it does not.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::arena::Record;
 use crate::batch::BatchLimit;
-use crate::link::{Depth, Inlet, InletEnd, LinkStats, LocalQueue, Outlet, OutletTarget};
+use crate::cell::StageCell;
+use crate::link::{Inlet, InletEnd, Outlet, OutletTarget, remote};
 use crate::outputs::Port;
-use crate::ring::spsc;
-use crate::stats::{StageStats, WorkerStats};
+use crate::queue::LocalQueue;
+use crate::stats::{Depth, LinkStats, StageStats};
+use crate::time::{Clock, WorkerStats};
 use crate::topology::builder::TopologyBuilder;
 use crate::topology::{Topology, TopologyStats};
-use crate::worker::{Orders, StageCell, Worker};
+use crate::worker::{Orders, Worker};
 
 /// The ends of every stage, filled link by link.
 struct Ends {
@@ -21,7 +22,7 @@ struct Ends {
     stats: Vec<Arc<LinkStats>>,
 }
 
-pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize]) -> Topology<M> {
+pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize], cores: &[Option<usize>]) -> Topology<M> {
     let mut ends = Ends {
         inlets: plan.stages.iter().map(|_| Vec::new()).collect(),
         ports: plan.stages.iter().map(|cell| cell.stage.ports().iter().map(|_| Port::default()).collect()).collect(),
@@ -35,7 +36,7 @@ pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize]) -> 
     let orders = Arc::new(Orders::default());
     let mut stats = TopologyStats { links: ends.stats, stages: Vec::new(), workers: Vec::new() };
     let mut workers = Vec::new();
-    for (worker, locals) in plan.workers.iter().zip(ends.locals) {
+    for ((worker, core), locals) in plan.workers.iter().zip(cores).zip(ends.locals) {
         let worker_stats = Arc::new(WorkerStats::new(&worker.name));
         stats.workers.push(worker_stats.clone());
         workers.push(Worker {
@@ -45,8 +46,10 @@ pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize]) -> 
             locals,
             orders: orders.clone(),
             waker: worker.waker.clone(),
+            clock: Clock::new(worker_stats.clone()),
             stats: worker_stats,
-            housekept: Instant::now(),
+            core: *core,
+            wait: worker.wait,
         });
     }
     let stages = std::mem::take(&mut plan.stages);
@@ -55,12 +58,13 @@ pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize]) -> 
         let (cell, (inlets, ports)) = cells[*stage].take().expect("the order names each stage once");
         let stage_stats = Arc::new(StageStats::new(&cell.name, &plan.workers[cell.worker].name));
         stats.stages.push(stage_stats.clone());
-        workers[cell.worker].stages.push(StageCell::new(cell.stage, stage_stats, inlets, ports));
+        let mut placed = StageCell::new(cell.stage, cell.factory, stage_stats);
+        (placed.inlets, placed.ports) = (inlets, ports);
+        workers[cell.worker].stages.push(placed);
     }
-    let pinned = plan.workers.iter().map(|worker| worker.pinned).collect();
     // From here on the workers own what the sources push.
     let sources = std::mem::take(&mut plan.sources).into_iter().map(|source| source.ring).collect();
-    Topology { workers, pinned, sources, orders, stats: Arc::new(stats) }
+    Topology { workers, placement: plan.placement, sources, orders, stats: Arc::new(stats) }
 }
 
 impl Ends {
@@ -83,10 +87,9 @@ impl Ends {
                 self.locals[to].push(LocalQueue::new(capacity, stats.clone()));
                 (target, end) = (OutletTarget::Local(queue), InletEnd::Local(queue));
             } else {
-                let (producer, consumer) = spsc::ring(capacity);
-                stats = LinkStats::new(&link.name, capacity, Depth::Spsc(producer.gauge()));
-                let waker = plan.workers[to].waker.clone();
-                (target, end) = (OutletTarget::Remote { producer, waker }, InletEnd::Spsc(consumer));
+                let depth;
+                (target, end, depth) = remote(link.config, plan.workers[to].waker.clone());
+                stats = LinkStats::new(&link.name, capacity, depth);
             }
             self.inlets[link.to].push(Inlet { end, feedback: place(link.from) >= place(link.to) });
             self.outlet(
@@ -100,9 +103,8 @@ impl Ends {
     fn sinks<M: Record>(&mut self, plan: &mut TopologyBuilder<M>) {
         for position in 0..plan.sinks.len() {
             let sink = &mut plan.sinks[position];
-            let producer = sink.producer.take().expect("each sink is wired once");
-            let stats = LinkStats::new(&sink.name, sink.config.capacity, Depth::Spsc(producer.gauge()));
-            let target = OutletTarget::Remote { producer, waker: sink.waker.clone() };
+            let (target, depth) = sink.ring.take().expect("each sink is wired once");
+            let stats = LinkStats::new(&sink.name, sink.config.capacity, depth);
             let (from, port, policy) = (sink.from, sink.port, sink.config.policy);
             self.outlet(from, port, Outlet::new(target, stats, policy, staged_max(plan, from)));
         }

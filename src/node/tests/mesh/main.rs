@@ -1,6 +1,6 @@
 //! Several real nodes that talk to each other.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and names its seed")]
 
 use support::http::Client;
 use support::message::{MESSAGES, Message};

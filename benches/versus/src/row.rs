@@ -1,0 +1,150 @@
+//! A row of the report: contestants that take turns, and what came of it.
+
+use serde::Serialize;
+
+use crate::machine::{Disturbance, Watch};
+use crate::pair::Sample;
+
+/// A row as it is printed and kept.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// What was measured.
+    pub measure: String,
+    /// Of `ours` and `rival`.
+    pub unit: String,
+    /// Our median.
+    pub ours: f64,
+    /// The median of the best rival; none where the limit is absolute.
+    pub rival: Option<f64>,
+    /// Its name.
+    pub rival_name: Option<String>,
+    /// How many times better than the rival we are, whichever direction better is in; none where the limit is absolute.
+    pub ratio: Option<f64>,
+    /// The middle half of our samples, from end to end, in per cent of the median.
+    pub spread_pct: f64,
+    /// The least ratio, or the limit itself where it is absolute.
+    pub bar: f64,
+    /// The bar is reached.
+    pub holds: bool,
+    /// For the table alone: how busy the machine was, and all rivals.
+    #[serde(skip)]
+    pub machine: Disturbance,
+    /// For the table alone: every contestant with its median.
+    #[serde(skip)]
+    pub all: Vec<(String, f64)>,
+}
+
+/// One who takes part, and how a sample of it is taken.
+pub struct Contestant<'a> {
+    name: String,
+    sample: Box<dyn FnMut() -> Sample + 'a>,
+}
+
+/// A contest; the first contestant is ours.
+pub struct Contest<'a> {
+    measure: &'static str,
+    unit: &'static str,
+    bar: f64,
+    contestants: Vec<Contestant<'a>>,
+    tolerates_switches: bool,
+}
+
+/// Samples thrown away per sample kept before a disturbed one is taken as it is.
+const RETRIES_MAX: usize = 4;
+
+impl<'a> Contest<'a> {
+    /// Lower figures are better.
+    pub fn new(measure: &'static str, unit: &'static str, bar: f64) -> Self {
+        Self { measure, unit, bar, contestants: Vec::new(), tolerates_switches: false }
+    }
+
+    /// Threads that share cores are switched out all the time: that throws no sample away.
+    pub fn tolerate_switches(mut self) -> Self {
+        self.tolerates_switches = true;
+        self
+    }
+
+    /// Adds a contestant.
+    pub fn with(mut self, name: &str, sample: impl FnMut() -> Sample + 'a) -> Self {
+        self.contestants.push(Contestant { name: name.to_owned(), sample: Box::new(sample) });
+        self
+    }
+
+    /// Lets all take turns, `rounds` times after one to warm up.
+    pub fn run(mut self, rounds: usize) -> Row {
+        let watch = Watch::begin();
+        let (mut switched, mut kept) = (0, 0);
+        let mut samples: Vec<Vec<f64>> = self.contestants.iter().map(|_| Vec::new()).collect();
+        for contestant in &mut self.contestants {
+            (contestant.sample)();
+        }
+        for _ in 0..rounds {
+            for (contestant, samples) in self.contestants.iter_mut().zip(&mut samples) {
+                let mut sample = (contestant.sample)();
+                let mut retries = 0;
+                while sample.switches > 0 && !self.tolerates_switches && retries < RETRIES_MAX {
+                    (switched, retries) = (switched + 1, retries + 1);
+                    sample = (contestant.sample)();
+                }
+                kept += 1;
+                samples.push(sample.value);
+            }
+        }
+        let machine = Disturbance { switched, kept, ..watch.end() };
+        let names = self.contestants.iter().map(|contestant| contestant.name.clone());
+        let medians: Vec<f64> = samples.iter_mut().map(|samples| quantile(samples, 0.5)).collect();
+        let all: Vec<(String, f64)> = names.zip(medians).collect();
+        let best = all[1..].iter().min_by(|a, b| a.1.total_cmp(&b.1)).cloned().expect("a contest has a rival");
+        let ours = all[0].1;
+        let ratio = best.1 / ours;
+        Row {
+            measure: self.measure.to_owned(),
+            unit: self.unit.to_owned(),
+            ours,
+            rival: Some(best.1),
+            rival_name: Some(best.0),
+            ratio: Some(ratio),
+            spread_pct: spread(&mut samples[0]),
+            bar: self.bar,
+            holds: ratio >= self.bar,
+            machine,
+            all,
+        }
+    }
+}
+
+/// A row without a rival: the figure must not exceed `limit`.
+pub fn absolute(
+    measure: &'static str,
+    unit: &'static str,
+    limit: f64,
+    rounds: usize,
+    mut sample: impl FnMut() -> f64,
+) -> Row {
+    let watch = Watch::begin();
+    let mut samples: Vec<f64> = (0..rounds).map(|_| sample()).collect();
+    let ours = quantile(&mut samples, 0.5);
+    Row {
+        measure: measure.to_owned(),
+        unit: unit.to_owned(),
+        ours,
+        rival: None,
+        rival_name: None,
+        ratio: None,
+        spread_pct: spread(&mut samples),
+        bar: limit,
+        holds: ours <= limit,
+        machine: Disturbance { kept: rounds, ..watch.end() },
+        all: Vec::new(),
+    }
+}
+
+fn quantile(samples: &mut [f64], part: f64) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples[((samples.len() - 1) as f64 * part).round() as usize]
+}
+
+fn spread(samples: &mut [f64]) -> f64 {
+    let (low, middle, high) = (quantile(samples, 0.25), quantile(samples, 0.5), quantile(samples, 0.75));
+    if middle == 0.0 { 0.0 } else { (high - low) * 100.0 / middle }
+}

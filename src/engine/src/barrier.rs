@@ -1,0 +1,72 @@
+//! A full fence of which the frequent side pays nothing: what two threads need who each write a flag and then read the
+//! other's.
+//!
+//! Where the kernel offers it (Linux, `membarrier`), the rare side makes it run a fence on every core this process
+//! runs on, and the
+//! frequent side only keeps the compiler from reordering. Elsewhere, and in models, both sides run a fence. Nothing is
+//! published by
+//! it: data goes by release and acquire of the flags.
+
+#[cfg(all(target_os = "linux", not(loom)))]
+mod kernel {
+    use std::sync::OnceLock;
+
+    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+    fn membarrier(command: libc::c_int) -> bool {
+        // SAFETY: the call takes plain numbers and touches no memory of ours.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+    }
+
+    /// Whether the kernel does it; asked once, before the first fence.
+    pub fn is_there() -> bool {
+        static THERE: OnceLock<bool> = OnceLock::new();
+        *THERE.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
+    }
+
+    pub fn on_every_core() {
+        assert!(membarrier(PRIVATE_EXPEDITED), "a registered process may use membarrier");
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(loom))))]
+mod kernel {
+    pub fn is_there() -> bool {
+        false
+    }
+
+    pub fn on_every_core() {}
+}
+
+/// The two sides of the fence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Barrier {
+    by_kernel: bool,
+}
+
+impl Barrier {
+    pub fn new() -> Self {
+        Self { by_kernel: kernel::is_there() }
+    }
+
+    /// The frequent side, between writing its flag and reading the other's.
+    #[inline]
+    pub fn light(self) {
+        if self.by_kernel {
+            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        } else {
+            // Pairs with the fence in `heavy`.
+            crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+
+    /// The rare side, between writing its flag and reading the other's.
+    pub fn heavy(self) {
+        // Pairs with the fence in `light`, or stands in for it.
+        crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
+        if self.by_kernel {
+            kernel::on_every_core();
+        }
+    }
+}

@@ -60,8 +60,7 @@ impl Disturbance {
     const STOLEN_PCT_MAX: f64 = 1.0;
 
     /// The row says nothing worth keeping: others used more than a tenth of the machine, the hypervisor more than a
-    /// hundredth, or more
-    /// samples were thrown away than kept.
+    /// hundredth, or more samples were thrown away than kept.
     pub fn is_too_much(&self) -> bool {
         self.others_pct > Self::OTHERS_PCT_MAX || self.stolen_pct > Self::STOLEN_PCT_MAX || self.switched > self.kept
     }

@@ -1,8 +1,7 @@
 //! Levada beside its rivals: `versus engine --format table|json [--quick] [--record] [MEASURE..]`.
 //!
 //! Every figure of both sides comes from the same run: the contestants of a row take turns, sample by sample, and the
-//! row shows
-//! medians. Threads stamp their times themselves, on the core they are bound to.
+//! row shows medians. Threads stamp their times themselves, on the core they are bound to.
 
 mod engine;
 mod machine;

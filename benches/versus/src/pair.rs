@@ -32,8 +32,7 @@ pub fn bind(position: usize) {
 }
 
 /// Runs `work` on a thread for each of `cores` (`None`: unbound), all starting together, and takes the time from the
-/// first start to the last
-/// end. `work` is given its thread's number.
+/// first start to the last end. `work` is given its thread's number.
 pub fn together(cores: &[Option<usize>], work: impl Fn(usize) + Sync) -> (Duration, u64) {
     let start = Barrier::new(cores.len());
     let run = |number: usize| {

@@ -2,10 +2,8 @@
 //! other's.
 //!
 //! Where the kernel offers it (Linux, `membarrier`), the rare side makes it run a fence on every core this process
-//! runs on, and the
-//! frequent side only keeps the compiler from reordering. Elsewhere, and in models, both sides run a fence. Nothing is
-//! published by
-//! it: data goes by release and acquire of the flags.
+//! runs on, and the frequent side only keeps the compiler from reordering. Elsewhere, and in models, both sides run a
+//! fence. Nothing is published by it: data goes by release and acquire of the flags.
 
 #[cfg(all(target_os = "linux", not(loom)))]
 mod kernel {

@@ -1,8 +1,7 @@
 //! One payload to five readers on the same core: handles to a slot against clones of `Bytes`.
 //!
 //! The slot's whole life is measured: claimed, shared out, dropped by each reader, free again. Of `Bytes` only the
-//! five clones and their
-//! drops are; the buffer stays.
+//! five clones and their drops are; the buffer stays.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! There and back between two cores: a batch through a ring and another through a second, against one bare cache line.
 //!
 //! The asking thread stamps every trip, through rings and over the bare line alike, and a sample is the median trip.
-//! Two rings are two lines
-//! at least, each written by one side only, and two bare lines take twice as long as one.
+//! Two rings are two lines at least, each written by one side only, and two bare lines take twice as long as one.
 
 use std::time::Instant;
 

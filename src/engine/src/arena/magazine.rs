@@ -1,10 +1,8 @@
 //! A thread's own few free slots, last in first out.
 //!
 //! Its owner, the thread whose lane it belongs to, comes and goes without a read-modify-write: it raises a flag and
-//! looks whether
-//! a thief has raised the other. A thief, a thread that found no slot anywhere else, pays for both with the heavy side
-//! of a fence.
-//! Neither waits: who finds the other inside goes elsewhere.
+//! looks whether a thief has raised the other. A thief, a thread that found no slot anywhere else, pays for both with
+//! the heavy side of a fence. Neither waits: who finds the other inside goes elsewhere.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

@@ -1,8 +1,7 @@
 //! The shared free slots of a class: a lock-free stack (Treiber 1986) of bundles, linked through the envelope headers.
 //!
 //! A bundle is a few slots that come and go as one: the header of its first slot names the others. So a thread that
-//! takes many
-//! exchanges the top, and fetches a header from another core, once for all of them.
+//! takes many exchanges the top, and fetches a header from another core, once for all of them.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -114,8 +113,7 @@ impl Stack {
                 return bundles;
             }
             // Links may change under us when another thread pops these bundles; then the tag has moved and the
-            // exchange fails.
-            // Whatever a link holds meanwhile, it names a slot or nothing.
+            // exchange fails. Whatever a link holds meanwhile, it names a slot or nothing.
             let second = if most > 1 { table.header(first).link.load(Relaxed) } else { NONE };
             let last = if second == NONE { first } else { second };
             let below = table.header(last).link.load(Relaxed);

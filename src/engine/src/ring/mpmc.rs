@@ -25,9 +25,8 @@ pub struct Ring {
 /// A sequence number in the high half, an index in the low one: one store fills a cell and publishes it.
 ///
 /// The sequence is the low half of a position. `position`: free for the push at that position. `position + 1`: filled
-/// by it. `position +
-/// capacity`: free again. A sequence that came round to the same value is no danger: claiming needs `head` or `tail`
-/// not to have moved.
+/// by it. `position + capacity`: free again. A sequence that came round to the same value is no danger: claiming needs
+/// `head` or `tail` not to have moved.
 #[derive(Debug)]
 struct Cell(AtomicU64);
 

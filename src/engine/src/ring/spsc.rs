@@ -1,8 +1,8 @@
 //! One producer, one consumer: the rings that join two workers.
 //!
 //! There are two ways to lay such a ring out, and the capacity chooses (see [`Mode::of`]): a ring as short as a link
-//! may be is there
-//! to hand a batch over soon, a longer one to keep two workers busy. Both take and give the same, in the same order.
+//! may be is there to hand a batch over soon, a longer one to keep two workers busy. Both take and give the same, in
+//! the same order.
 
 use crate::ring::CAPACITY_MIN;
 use crate::ring::ends::Ends;

@@ -9,7 +9,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crossbeam::queue::ArrayQueue;
-use levada_engine::{Held, Stage, Waker};
+use levada_engine::{BatchLimit, Held, Stage, Waker};
 use levada_stages::{Messages, Ports};
 use levada_wire::hash::WINDOW;
 use levada_wire::waku::{Verdict, WakuRecord};
@@ -144,6 +144,12 @@ impl Round {
         self.wakers.get().into_iter().flatten().for_each(Waker::wake);
     }
 
+    /// What one worker may take of the window at once.
+    fn share(&self) -> usize {
+        let workers = self.wakers.get().map_or(1, Vec::len).max(1);
+        self.window.div_ceil(workers)
+    }
+
     /// Takes the next message if the window allows it.
     fn take(&self) -> Option<Message> {
         let one_more = |in_flight| (in_flight < self.window).then_some(in_flight + 1);
@@ -176,8 +182,9 @@ impl Stage<WakuRecord> for Feed {
         if !round.open.load(SeqCst) {
             return;
         }
-        // As many as a batch of the stages behind takes; more would only wait there.
-        for _ in 0..ports.room(0).min(WINDOW) {
+        // As many as a batch of the stages behind takes, for more would only wait there; and no more than this worker's share
+        // of the window, for the others have none to work on then.
+        for _ in 0..ports.room(0).min(WINDOW).min(round.share()) {
             let Some(message) = round.take() else { return };
             let now = round.now_ns();
             let _ = round.started_ns.compare_exchange(0, now, SeqCst, SeqCst);
@@ -200,6 +207,11 @@ pub struct Collect(pub Arc<Round>);
 impl Stage<WakuRecord> for Collect {
     fn ports(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// As much as the stages before it pass on: were it less, the window would open piece by piece.
+    fn batch_limit(&self) -> BatchLimit {
+        BatchLimit { envelopes: WINDOW, payload_bytes: usize::MAX }
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, _ports: &mut Ports<'_>) {

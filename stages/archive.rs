@@ -88,9 +88,7 @@ impl ArchiveStage {
         }
         true
     }
-}
 
-impl ArchiveStage {
     fn fail(&mut self, messages: usize, error: &str) {
         self.counters.failed.add(messages as u64);
         if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {

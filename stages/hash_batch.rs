@@ -1,6 +1,10 @@
 //! What the hash stages keep between batches, so that none is allocated or moved for a batch.
 
+use levada_engine::BatchLimit;
 use levada_wire::hash::{Digest, Job, Scratch, WINDOW, hash_many};
+
+/// A backlog that fills the lanes; more bytes at once would keep the first message waiting without speeding up any.
+pub(crate) const HASH_LIMIT: BatchLimit = BatchLimit { envelopes: WINDOW, payload_bytes: 8_000_000 };
 
 /// Room for the jobs of a batch and their digests.
 #[derive(Debug)]

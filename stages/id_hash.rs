@@ -4,10 +4,10 @@
 //! side, as in [`message_hash`](crate::message_hash).
 
 use levada_engine::{BatchLimit, Stage};
-use levada_wire::hash::{Job, WINDOW};
+use levada_wire::hash::Job;
 use levada_wire::waku::WakuRecord;
 
-use crate::hash_batch::HashBatch;
+use crate::hash_batch::{HASH_LIMIT, HashBatch};
 use crate::{Messages, Ports};
 
 /// Fills in the id where it is not known yet.
@@ -24,7 +24,7 @@ impl Stage<WakuRecord> for IdHash {
     }
 
     fn batch_limit(&self) -> BatchLimit {
-        BatchLimit { envelopes: WINDOW, payload_bytes: 8_000_000 }
+        HASH_LIMIT
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {

@@ -6,14 +6,11 @@
 use std::sync::Arc;
 
 use levada_engine::{BatchLimit, Stage, View};
-use levada_wire::hash::{Job, WINDOW};
+use levada_wire::hash::Job;
 use levada_wire::waku::{TopicTable, WakuRecord};
 
-use crate::hash_batch::HashBatch;
+use crate::hash_batch::{HASH_LIMIT, HashBatch};
 use crate::{Messages, Ports};
-
-/// A backlog that fills the lanes; more bytes at once would keep the first message waiting without speeding up any.
-const HASH_LIMIT: BatchLimit = BatchLimit { envelopes: WINDOW, payload_bytes: 8_000_000 };
 
 /// Fills in the hash.
 #[derive(Debug)]

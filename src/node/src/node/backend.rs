@@ -78,6 +78,24 @@ impl NodeBackend {
         }
         if invalid.is_empty() { Ok(shards) } else { Err(TopicError::Invalid { topics: invalid }) }
     }
+
+    /// Subscribes to all of `topics`, or ends their subscriptions.
+    async fn change(&self, topics: &[Topic], subscribe: bool) -> Result<(), TopicError> {
+        let shards = self.shards_of(topics)?;
+        let subscriptions = self.subscriptions.clone();
+        // A task of its own, so that a client that hangs up does not leave router and table at odds.
+        let work = async move {
+            for (topic, shard) in shards {
+                if subscribe {
+                    subscriptions.subscribe(&topic, shard).await?;
+                } else {
+                    subscriptions.unsubscribe(&topic, shard).await?;
+                }
+            }
+            Ok(())
+        };
+        tokio::spawn(work).await.unwrap_or(Err(TopicError::ShuttingDown))
+    }
 }
 
 impl Backend for NodeBackend {
@@ -99,34 +117,11 @@ impl Backend for NodeBackend {
     }
 
     fn subscribe<'a>(&'a self, topics: &'a [Topic]) -> BoxFuture<'a, Result<(), TopicError>> {
-        async move {
-            let shards = self.shards_of(topics)?;
-            let subscriptions = self.subscriptions.clone();
-            // A task of its own, so that a client that hangs up does not leave router and table at odds.
-            let work = async move {
-                for (topic, shard) in shards {
-                    subscriptions.subscribe(&topic, shard).await?;
-                }
-                Ok(())
-            };
-            tokio::spawn(work).await.unwrap_or(Err(TopicError::ShuttingDown))
-        }
-        .boxed()
+        self.change(topics, true).boxed()
     }
 
     fn unsubscribe<'a>(&'a self, topics: &'a [Topic]) -> BoxFuture<'a, Result<(), TopicError>> {
-        async move {
-            let shards = self.shards_of(topics)?;
-            let subscriptions = self.subscriptions.clone();
-            let work = async move {
-                for (topic, shard) in shards {
-                    subscriptions.unsubscribe(&topic, shard).await?;
-                }
-                Ok(())
-            };
-            tokio::spawn(work).await.unwrap_or(Err(TopicError::ShuttingDown))
-        }
-        .boxed()
+        self.change(topics, false).boxed()
     }
 
     fn take_messages(&self, topic: &Topic) -> Result<Vec<CachedMessage>, NotSubscribed> {

@@ -4,28 +4,16 @@ use std::time::Duration;
 
 use levada_engine::heap::allocations_total;
 use levada_engine::{
-    Arena, ArenaConfig, Batch, ClassConfig, Drained, LinkConfig, Outputs, PAYLOAD_COPIES, Sink, Source, Stage,
-    TopologyBuilder, Wait, Waker,
+    Arena, ArenaConfig, ClassConfig, Drained, LinkConfig, PAYLOAD_COPIES, Sink, Source, TopologyBuilder, Wait, Waker,
 };
 
 use crate::engine::Effort;
+use crate::engine::pass::Pass;
 use crate::row::{Row, absolute};
 
 const MESSAGES: u64 = 100_000;
 const WARM_UP: u64 = 2_000;
 const WINDOW: u64 = 128;
-
-struct Pass;
-
-impl Stage<u64> for Pass {
-    fn ports(&self) -> &'static [&'static str] {
-        &["out"]
-    }
-
-    fn process(&mut self, batch: &mut Batch<'_, u64>, outputs: &mut Outputs<'_, u64>) {
-        batch.for_each(|envelope| outputs.send(0, envelope));
-    }
-}
 
 pub fn allocations(measure: &'static str, effort: Effort) -> Row {
     row(measure, effort, allocations_total)

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use levada_engine::{
-    Arena, ArenaConfig, Batch, ClassConfig, Drained, LinkConfig, Outputs, Stage, TopologyBuilder, Wait, Waker,
-};
+use levada_engine::{Arena, ArenaConfig, ClassConfig, Drained, LinkConfig, TopologyBuilder, Wait, Waker};
 
 use crate::engine::Effort;
+use crate::engine::pass::Pass;
 use crate::machine::processor_ns;
 use crate::row::{Row, absolute};
 
@@ -15,18 +14,6 @@ const LIMIT_PCT: f64 = 1.0;
 
 /// Samples, of a second each.
 const ROUNDS_MAX: usize = 5;
-
-struct Pass;
-
-impl Stage<u64> for Pass {
-    fn ports(&self) -> &'static [&'static str] {
-        &["out"]
-    }
-
-    fn process(&mut self, batch: &mut Batch<'_, u64>, outputs: &mut Outputs<'_, u64>) {
-        batch.for_each(|envelope| outputs.send(0, envelope));
-    }
-}
 
 /// Two workers, as many as the machine of the record has cores.
 pub fn row(measure: &'static str, wait: Wait, effort: Effort) -> Row {

@@ -4,6 +4,7 @@ mod counts;
 mod fanout;
 mod idle;
 mod mpmc;
+mod pass;
 mod path;
 mod rivals;
 mod rtt;

@@ -2,8 +2,8 @@
 //! other's.
 //!
 //! Where the kernel offers it (Linux, `membarrier`), the rare side makes it run a fence on every core this process
-//! runs on, and the frequent side only keeps the compiler from reordering. Elsewhere, and in models, both sides run a
-//! fence. Nothing is published by it: data goes by release and acquire of the flags.
+//! runs on, and the frequent side only keeps the compiler from reordering. In models both sides run a fence. Nothing is
+//! published by it: data goes by release and acquire of the flags.
 
 #[cfg(all(target_os = "linux", not(loom)))]
 mod kernel {
@@ -39,31 +39,30 @@ mod kernel {
 
 /// The two sides of the fence.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Barrier {
-    by_kernel: bool,
-}
+pub(crate) struct Barrier;
 
 impl Barrier {
-    pub fn new() -> Self {
-        Self { by_kernel: kernel::is_there() }
+    /// The kernel does it. Where it does not there is no such fence, and neither side may be called.
+    pub fn is_free() -> bool {
+        cfg!(loom) || kernel::is_there()
     }
 
     /// The frequent side, between writing its flag and reading the other's.
     #[inline]
-    pub fn light(self) {
-        if self.by_kernel {
-            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
-        } else {
-            // Pairs with the fence in `heavy`.
-            crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
-        }
+    pub fn light() {
+        // Pairs with the fence in `heavy`, which the kernel runs on this core too.
+        #[cfg(not(loom))]
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        // Pairs with the fence in `heavy`.
+        #[cfg(loom)]
+        crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
     }
 
     /// The rare side, between writing its flag and reading the other's.
-    pub fn heavy(self) {
+    pub fn heavy() {
         // Pairs with the fence in `light`, or stands in for it.
         crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
-        if self.by_kernel {
+        if !cfg!(loom) {
             kernel::on_every_core();
         }
     }

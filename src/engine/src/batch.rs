@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::arena::{Arena, Envelope, Record};
+use crate::outputs::Outputs;
 
 /// How much a stage takes in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,61 @@ impl<'a, M: Record> Batch<'a, M> {
         self.arena
     }
 
+    /// Takes every envelope and gives it to `work`: quicker than one by one.
+    #[inline]
+    pub fn take_each(&mut self, mut work: impl FnMut(Envelope<'a, M>)) {
+        let (arena, waiting) = (self.arena.as_ref(), &self.indices[*self.taken..]);
+        let mut progress = Progress::of(self.taken);
+        for index in waiting {
+            progress.count += 1;
+            // SAFETY: the batch owns one handle for each of its indices, and this one counts as taken from here on.
+            work(unsafe { Envelope::from_index(arena, *index) });
+        }
+    }
+
+    /// Does `work` on each envelope and passes it on by `port` of `outputs`: what a loop with
+    /// [`send`](Outputs::send) does, at the price of one hand-over for all of them. An envelope on which `work` panics
+    /// is released, as there.
+    ///
+    /// # Panics
+    /// As [`Outputs::send`] does.
+    #[inline]
+    pub fn pass(&mut self, outputs: &mut Outputs<'_, M>, port: usize, mut work: impl FnMut(&mut Envelope<'a, M>)) {
+        let Some(outlet) = outputs.only_link(port, self.len()) else {
+            for mut envelope in self {
+                work(&mut envelope);
+                outputs.send(port, envelope);
+            }
+            return;
+        };
+        let (arena, waiting) = (self.arena.as_ref(), &self.indices[*self.taken..]);
+        let mut progress = Progress::of(self.taken);
+        let passed = waiting.iter().map(|index| {
+            progress.count += 1;
+            // SAFETY: the batch owns one handle for each of its indices, and this one counts as taken from here on.
+            let mut envelope = unsafe { Envelope::from_index(arena, *index) };
+            work(&mut envelope);
+            assert!(envelope.is_of(arena), "an envelope of another arena was passed on");
+            envelope.into_index()
+        });
+        outlet.stage_all(passed, waiting.len());
+    }
+
+    /// Does `work` on each envelope and lets go of it: what a loop that drops them does, with the slots going back
+    /// together.
+    #[inline]
+    pub fn release_each(&mut self, mut work: impl FnMut(&mut Envelope<'a, M>)) {
+        let mut released = Released { arena: self.arena, class: 0, indices: [0; RELEASED_TOGETHER], count: 0 };
+        self.take_each(|mut envelope| {
+            work(&mut envelope);
+            if envelope.is_of(released.arena)
+                && let Some((class, index)) = envelope.give_up()
+            {
+                released.push(class, index);
+            }
+        });
+    }
+
     /// Looks at the waiting envelopes without taking them: for stages that do one thing for the whole batch.
     pub fn peek(&self) -> Peek<'_, M> {
         Peek { arena: self.arena, indices: self.indices[*self.taken..].iter() }
@@ -66,11 +122,68 @@ impl<'a, M: Record> Iterator for Batch<'a, M> {
     type Item = Envelope<'a, M>;
 
     /// Takes the oldest.
+    #[inline]
     fn next(&mut self) -> Option<Envelope<'a, M>> {
         let index = *self.indices.get(*self.taken)?;
         *self.taken += 1;
         // SAFETY: the batch owns one handle for each of its indices, and this one counts as taken from here on.
         Some(unsafe { Envelope::from_index(self.arena, index) })
+    }
+}
+
+/// Most slots that go back to the arena together.
+const RELEASED_TOGETHER: usize = 32;
+
+/// Slots of one class on their way back to the arena, where they go at the end, be it a panic.
+struct Released<'a, M: Record> {
+    arena: &'a Arena<M>,
+    class: u32,
+    indices: [u32; RELEASED_TOGETHER],
+    count: usize,
+}
+
+impl<M: Record> Released<'_, M> {
+    #[inline]
+    fn push(&mut self, class: u32, index: u32) {
+        if self.count == RELEASED_TOGETHER || class != self.class {
+            self.flush();
+            self.class = class;
+        }
+        self.indices[self.count] = index;
+        self.count += 1;
+    }
+
+    fn flush(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        if count > 0 {
+            self.arena.put_all(self.class as usize, &self.indices[..count]);
+        }
+    }
+}
+
+impl<M: Record> Drop for Released<'_, M> {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Counts what was taken in a register, and tells at the end, be it a panic.
+struct Progress<'t> {
+    taken: &'t mut usize,
+    count: usize,
+}
+
+impl<'t> Progress<'t> {
+    fn of(taken: &'t mut usize) -> Self {
+        let count = *taken;
+        Self { taken, count }
+    }
+}
+
+impl Drop for Progress<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        *self.taken = self.count;
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::arena::{Arena, Record};
 use crate::batch::{Batch, BatchLimit};
-use crate::link::{Inlet, Outlet, OutletTarget};
+use crate::link::{Inlet, OutletTarget};
 use crate::outputs::{Outputs, Port};
 use crate::queue::LocalQueue;
 use crate::stage::{OnPanic, Stage};
@@ -23,6 +23,7 @@ pub(crate) struct StageCell<M: Record> {
     factory: Option<Factory<M>>,
     pub stats: Arc<StageStats>,
     limit: BatchLimit,
+    pub is_source: bool,
     pub inlets: Vec<Inlet>,
     pub ports: Vec<Port>,
     /// Indices taken from the inlets and not yet taken by the stage.
@@ -30,6 +31,8 @@ pub(crate) struct StageCell<M: Record> {
     /// The inlet asked first next time: a batch limit below the number of inlets must not starve the last of them.
     inlet_next: usize,
     suspects: Suspects,
+    /// Nothing is staged, for sure.
+    is_clear: bool,
     pub finished: bool,
 }
 
@@ -46,28 +49,37 @@ impl<M: Record> StageCell<M> {
         let mut limit = stage.batch_limit();
         limit.envelopes = limit.envelopes.clamp(1, BatchLimit::ENVELOPES_MAX);
         Self {
+            is_source: stage.is_source(),
             stage,
             factory,
             stats,
             limit,
             inlets: Vec::new(),
             ports: Vec::new(),
-            input: Vec::with_capacity(limit.envelopes),
+            input: Vec::with_capacity(BatchLimit::ENVELOPES_MAX),
             inlet_next: 0,
             suspects: Suspects::default(),
+            is_clear: true,
             finished: false,
         }
     }
 
     /// Publishes what the last call staged, as far as there is room.
+    #[inline]
     pub fn flush(&mut self, arena: &Arena<M>, locals: &mut [LocalQueue]) -> Flushed {
-        let before = self.staged();
+        if self.is_clear { Flushed { clear: true, moved: false } } else { self.flush_staged(arena, locals) }
+    }
+
+    fn flush_staged(&mut self, arena: &Arena<M>, locals: &mut [LocalQueue]) -> Flushed {
+        let (mut before, mut after) = (0, 0);
         for outlet in self.ports.iter_mut().flat_map(|port| &mut port.outlets) {
+            before += outlet.staged_len();
             // SAFETY: an outlet owns one handle for each index it holds, and gives this one up.
             outlet.flush(locals, |index| unsafe { arena.release_index(index) });
+            after += outlet.staged_len();
         }
-        let after = self.staged();
-        Flushed { clear: after == 0, moved: after < before }
+        self.is_clear = after == 0;
+        Flushed { clear: self.is_clear, moved: after < before }
     }
 
     /// There is room in the batch for more input, of which `bytes` are in it already.
@@ -90,7 +102,7 @@ impl<M: Record> StageCell<M> {
 
     /// The stage is a source that has something to bring in. One that panics is asked again when the worker next wakes.
     fn is_ready(&mut self, orders: &Orders) -> bool {
-        if !self.stage.is_source() || orders.drain.load(Relaxed) {
+        if !self.is_source || orders.drain.load(Relaxed) {
             return false;
         }
         let stage = &self.stage;
@@ -102,6 +114,18 @@ impl<M: Record> StageCell<M> {
 
     /// Tops the input up from the inlets, within the batch limit: each in turn gives its share of the room that is left.
     pub fn fill(&mut self, arena: &Arena<M>, locals: &mut [LocalQueue]) {
+        // However many envelopes it takes, they cannot reach the limit in bytes: no need to look at each.
+        let is_counted = self.limit.envelopes.saturating_mul(arena.payload_bytes_max()) >= self.limit.payload_bytes;
+        match &mut self.inlets[..] {
+            [inlet] if !is_counted => {
+                let most = self.limit.envelopes - self.input.len();
+                inlet.pop_into(locals, most, &mut self.input);
+            }
+            _ => self.fill_counting(arena, locals),
+        }
+    }
+
+    fn fill_counting(&mut self, arena: &Arena<M>, locals: &mut [LocalQueue]) {
         let mut bytes = self.input_bytes(arena);
         let mut dry = 0;
         while dry < self.inlets.len() && self.is_hungry(bytes) {
@@ -118,7 +142,8 @@ impl<M: Record> StageCell<M> {
         }
     }
 
-    /// Runs the stage on its input; true when it took or sent something, or the search for a culprit went on.
+    /// Runs the stage on its input; true when it took something, or the search for a culprit went on. What it sent is
+    /// staged: a flush tells.
     pub fn run(&mut self, arena: &Arc<Arena<M>>, orders: &Orders) -> bool {
         let mut taken = 0;
         let shown = self.suspects.shown(self.input.len());
@@ -132,12 +157,16 @@ impl<M: Record> StageCell<M> {
                 self.stage.process(&mut batch, &mut outputs);
                 processed = true;
             }
-            if self.stage.is_source() && !draining {
+            if self.is_source && !draining {
                 self.stage.poll(&mut outputs);
             }
         }));
         // What was taken is no longer owned here, before any more of the stage's own code runs.
-        self.input.drain(..taken);
+        if taken == self.input.len() {
+            self.input.clear();
+        } else {
+            self.input.drain(..taken);
+        }
         let mut searching = self.suspects.is_searching();
         if taken == 0 && !processed {
             // It panicked on what it only looked at: without this, it would for ever.
@@ -155,7 +184,8 @@ impl<M: Record> StageCell<M> {
         if outcome.is_err() {
             self.panicked(orders);
         }
-        searching || taken > 0 || self.staged() > 0
+        self.is_clear = false;
+        searching || taken > 0
     }
 
     /// Counts a panic and does what the stage wants done about it.
@@ -195,15 +225,11 @@ impl<M: Record> StageCell<M> {
         }
     }
 
-    fn staged(&self) -> usize {
-        self.ports.iter().flat_map(|port| &port.outlets).map(Outlet::staged_len).sum()
-    }
-
     /// Inputs closed and empty, nothing held: time for [`Stage::finish`].
     pub fn is_dry(&self, locals: &[LocalQueue], orders: &Orders) -> bool {
         self.input.is_empty()
             && self.inlets.iter().all(|inlet| inlet.is_finished(locals))
-            && (!self.stage.is_source() || orders.drain.load(Relaxed))
+            && (!self.is_source || orders.drain.load(Relaxed))
     }
 
     pub fn finish(&mut self, arena: &Arc<Arena<M>>, orders: &Orders) {
@@ -213,6 +239,7 @@ impl<M: Record> StageCell<M> {
         if catch_unwind(AssertUnwindSafe(|| stage.finish(&mut Outputs::unlimited(arena, ports)))).is_err() {
             self.panicked(orders);
         }
+        self.is_clear = false;
     }
 
     /// The stage is through and everything it sent has left: what it fed learns so. True the first time.

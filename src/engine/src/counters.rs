@@ -36,6 +36,12 @@ impl Counter {
         }
     }
 
+    /// What the calling thread has added, and those that had its lane before it; all that threads without a lane have added, if it
+    /// has none. For work that stays on one thread.
+    pub fn value_of_thread(&self) -> u64 {
+        self.lanes.get(lane()).unwrap_or(&self.shared).load(Relaxed)
+    }
+
     /// The sum so far.
     pub fn value(&self) -> u64 {
         self.lanes.iter().chain([&self.shared]).map(|lane| lane.load(Relaxed)).sum()
@@ -74,6 +80,20 @@ mod tests {
             }
         });
         assert_eq!(counter.value(), 3_000 * LANES_TWICE);
+    }
+
+    #[test]
+    fn a_thread_finds_what_it_added() {
+        let counter = Counter::new();
+        counter.add(5);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let before = counter.value_of_thread();
+                counter.add(3);
+                assert_eq!(counter.value_of_thread() - before, 3);
+            });
+        });
+        assert_eq!(counter.value(), 8);
     }
 
     const LANES_TWICE: u64 = 2 * crate::lane::LANES as u64;

@@ -22,6 +22,11 @@ pub fn allocations_total() -> u64 {
     ALLOCATIONS.value()
 }
 
+/// Those of the calling thread, as [`Counter::value_of_thread`] counts.
+pub fn allocations_of_thread() -> u64 {
+    ALLOCATIONS.value_of_thread()
+}
+
 /// Starts following the bytes in use from zero, or stops.
 pub fn track_bytes(on: bool) {
     BYTES.store(0, Relaxed);

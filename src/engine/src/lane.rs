@@ -7,21 +7,41 @@
 pub(crate) const LANES: usize = 32;
 
 /// The calling thread's number, below [`LANES`] and no other living thread's; [`LANES`] when none was left.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub(crate) fn lane() -> usize {
     let lane = real::LANE.get();
     if lane == real::UNASKED { real::ask() } else { lane }
 }
 
-#[cfg(not(loom))]
+/// What [`known_lane`] says at most.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) const KNOWN_LANE_MAX: usize = real::UNASKED;
+#[cfg(any(loom, shuttle))]
+pub(crate) const KNOWN_LANE_MAX: usize = LANES;
+
+/// The calling thread's number if it has asked before; [`LANES`] or more, at most [`KNOWN_LANE_MAX`], if not. For paths on
+/// which not even the possibility of a call is welcome.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn known_lane() -> usize {
+    let lane = real::LANE.get();
+    // SAFETY: it is `UNASKED` at first, and otherwise what `ask` or the end of the lease put there: `LANES` at most.
+    unsafe { std::hint::assert_unchecked(lane <= KNOWN_LANE_MAX) };
+    lane
+}
+
+#[cfg(any(loom, shuttle))]
+pub(crate) use lane as known_lane;
+
+#[cfg(not(any(loom, shuttle)))]
 mod real {
     use std::cell::Cell;
     use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
     use super::LANES;
 
-    pub const UNASKED: usize = usize::MAX;
+    pub const UNASKED: usize = LANES + 1;
 
     /// A bit for each number lent out.
     static LENT: AtomicU32 = AtomicU32::new(0);
@@ -77,6 +97,25 @@ pub(crate) fn lane() -> usize {
         static ref NEXT: AtomicUsize = AtomicUsize::new(0);
     }
     loom::thread_local! {
+        static LANE: Cell<Option<usize>> = Cell::new(None);
+    }
+    LANE.with(|lane| {
+        let number = lane.get().unwrap_or_else(|| NEXT.fetch_add(1, Relaxed).min(LANES));
+        lane.set(Some(number));
+        number
+    })
+}
+
+/// The same under random schedules.
+#[cfg(shuttle)]
+pub(crate) fn lane() -> usize {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    shuttle::lazy_static! {
+        static ref NEXT: AtomicUsize = AtomicUsize::new(0);
+    }
+    shuttle::thread_local! {
         static LANE: Cell<Option<usize>> = Cell::new(None);
     }
     LANE.with(|lane| {

@@ -19,17 +19,21 @@ mod link;
 mod outputs;
 mod queue;
 pub mod ring;
+pub mod seen;
 mod stage;
 mod stats;
 mod suspects;
+#[cfg(not(loom))]
 mod sync;
+#[cfg(loom)]
+pub mod sync;
 mod time;
 mod topology;
 mod wait;
 mod worker;
 
 pub use affinity::{Affinity, Place};
-pub use arena::{Arena, ArenaConfig, ClassConfig, ClassUsage, Envelope, Held, Record, Unique};
+pub use arena::{Arena, ArenaConfig, Claims, ClassConfig, ClassUsage, Envelope, Held, HeldUnique, Record, Unique};
 pub use batch::{Batch, BatchLimit, Peek, View};
 pub use cores::{Cores, usable_cores};
 pub use counters::{Counter, PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES, count_copy};

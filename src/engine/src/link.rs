@@ -1,11 +1,10 @@
 //! Links: named rings between two stages, and the ends that workers and outsiders hold.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use crate::queue::{LocalQueue, Overwritten};
 use crate::ring::{mpmc, spsc};
-use crate::stats::{Depth, LinkStats};
+use crate::stats::{Depth, LinkStats, add};
 use crate::wait::Waker;
 
 /// What a link does with an envelope when it is full.
@@ -85,6 +84,7 @@ impl Outlet {
         Self { target, stats, policy, staged: Vec::with_capacity(staged_max), staged_max }
     }
 
+    #[inline]
     pub fn room(&self) -> usize {
         self.staged_max.saturating_sub(self.staged.len())
     }
@@ -93,8 +93,23 @@ impl Outlet {
         self.staged.len()
     }
 
+    #[inline]
     pub fn stage(&mut self, index: u32) {
         self.staged.push(index);
+    }
+
+    /// Stages what `indices` gives, at most `most`; where that panics, what came before.
+    #[inline]
+    pub fn stage_all(&mut self, indices: impl Iterator<Item = u32>, most: usize) {
+        self.staged.reserve(most);
+        let cells = self.staged.as_mut_ptr();
+        let mut growing = Growing { length: self.staged.len(), array: &mut self.staged };
+        for index in indices.take(most) {
+            // SAFETY: room for `most` was reserved beyond the array's length, no more are written, and nobody else
+            // touches the array meanwhile.
+            unsafe { cells.add(growing.length).write(index) };
+            growing.length += 1;
+        }
     }
 
     /// Publishes what is staged; what finds no room stays staged, unless the policy drops it.
@@ -109,20 +124,23 @@ impl Outlet {
                 return self.stats.overwrote(done.pushed, done.dropped);
             }
             OutletTarget::Overwriting { .. } => return self.overwrite(release),
-            OutletTarget::Local(queue) => locals[*queue].push_batch(&self.staged),
+            OutletTarget::Local(queue) => locals[*queue].push_from(&mut self.staged),
             OutletTarget::Remote { producer, .. } if producer.is_abandoned() => return self.drop_staged(release),
-            OutletTarget::Remote { producer, .. } => producer.push_batch(&self.staged),
+            OutletTarget::Remote { producer, .. } => {
+                let count = producer.push_batch(&self.staged);
+                // What was published is no longer owned here, before anybody else's code runs.
+                self.staged.drain(..count);
+                count
+            }
         };
-        // What was published is no longer owned here, before anybody else's code runs.
-        self.staged.drain(..count);
-        self.stats.passed.fetch_add(count as u64, Relaxed);
+        add(&self.stats.passed, count as u64);
         if let OutletTarget::Remote { waker, .. } = &self.target
             && count > 0
         {
             waker.wake();
         }
         if !self.staged.is_empty() {
-            self.stats.full.fetch_add(1, Relaxed);
+            add(&self.stats.full, 1);
             if self.policy == Policy::DropNewest {
                 self.drop_staged(release);
             }
@@ -147,7 +165,7 @@ impl Outlet {
     }
 
     fn drop_staged(&mut self, release: impl FnMut(u32)) {
-        self.stats.dropped.fetch_add(self.staged.len() as u64, Relaxed);
+        add(&self.stats.dropped, self.staged.len() as u64);
         self.staged.drain(..).for_each(release);
     }
 
@@ -169,6 +187,20 @@ impl Outlet {
     }
 }
 
+/// An array whose length is kept in a register while it grows, and told at the end, be it a panic.
+struct Growing<'a> {
+    array: &'a mut Vec<u32>,
+    length: usize,
+}
+
+impl Drop for Growing<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: whoever counted an element has written it, within the capacity.
+        unsafe { self.array.set_len(self.length) };
+    }
+}
+
 /// The consuming end.
 #[derive(Debug)]
 pub(crate) struct Inlet {
@@ -187,6 +219,17 @@ pub(crate) enum InletEnd {
 }
 
 impl Inlet {
+    /// Moves at most `most` of what waits to the end of `input`, oldest first; returns how many.
+    pub fn pop_into(&mut self, locals: &mut [LocalQueue], most: usize, input: &mut Vec<u32>) -> usize {
+        match &mut self.end {
+            InletEnd::Local(queue) => locals[*queue].pop_into(most, input),
+            _ => self.pop_each(locals, most, |index| {
+                input.push(index);
+                true
+            }),
+        }
+    }
+
     /// Gives what waits to `take`, oldest first, at most `most` and no more once it says false; returns how many.
     pub fn pop_each(&mut self, locals: &mut [LocalQueue], most: usize, mut take: impl FnMut(u32) -> bool) -> usize {
         match &mut self.end {

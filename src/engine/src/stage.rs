@@ -50,7 +50,8 @@ pub trait Stage<M: Record>: Send {
     /// Works on a batch. At most one envelope per port may be sent for each envelope in the batch.
     fn process(&mut self, batch: &mut Batch<'_, M>, outputs: &mut Outputs<'_, M>);
 
-    /// True for stages that bring envelopes in from elsewhere through [`poll`](Self::poll).
+    /// True for stages that bring envelopes in from elsewhere through [`poll`](Self::poll). Asked when the stage is placed, and
+    /// for good.
     fn is_source(&self) -> bool {
         false
     }

@@ -5,7 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::ring::{mpmc, spsc};
 
-/// What a link counts; written by its producer.
+/// Adds to a counter that only the calling thread writes: a third of what a read-modify-write takes.
+#[inline]
+pub(crate) fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+}
+
+/// What a link counts; written by its producer. Only a source has several, and adds as they must.
 #[derive(Debug)]
 pub struct LinkStats {
     /// `producer_consumer`.
@@ -39,10 +45,10 @@ impl LinkStats {
     }
 
     pub(crate) fn overwrote(&self, pushed: u64, dropped: u64) {
-        self.passed.fetch_add(pushed, Relaxed);
+        add(&self.passed, pushed);
         if dropped > 0 {
-            self.dropped.fetch_add(dropped, Relaxed);
-            self.full.fetch_add(1, Relaxed);
+            add(&self.dropped, dropped);
+            add(&self.full, 1);
         }
     }
 
@@ -103,8 +109,8 @@ impl StageStats {
 
     pub(crate) fn record(&self, taken: usize) {
         if taken > 0 {
-            self.envelopes.fetch_add(taken as u64, Relaxed);
-            self.batches.fetch_add(1, Relaxed);
+            add(&self.envelopes, taken as u64);
+            add(&self.batches, 1);
         }
     }
 

@@ -1,17 +1,31 @@
-//! The atomics the lock-free parts are written with: the standard ones, or loom's when a model runs.
+//! The atomics the lock-free parts are written with: the standard ones, or when a model runs loom's, which can be told to
+//! forget an ordering.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
-#[cfg(not(loom))]
+mod modelled;
+#[cfg(loom)]
+pub mod weaken;
+
+#[cfg(loom)]
+pub use modelled::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
+#[cfg(not(any(loom, shuttle)))]
 pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
 
 #[cfg(loom)]
 pub use loom::sync::Arc;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use std::sync::Arc;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use std::hint::spin_loop as pause;
+
+/// Schedules drawn at random, of more threads than loom can go through: every operation is a chance for another thread.
+#[cfg(shuttle)]
+pub use shuttle::{
+    hint::spin_loop as pause,
+    sync::Arc,
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence},
+};
 
 /// A pause changes nothing that a model could see.
 #[cfg(loom)]

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use crate::stats::add;
 use crate::worker::Turn;
 
 /// Turns that worked are charged together up to this many, as long as they are small: reading the clock takes as long as one.
-const TURNS_PER_LAP: u32 = 8;
+const TURNS_PER_LAP: u32 = 32;
 
 /// A turn that takes longer than this is charged by itself.
 const SMALL_TURN_NS: u64 = 5_000;
@@ -210,7 +211,7 @@ impl Clock {
     fn charge(&mut self) {
         let now_ns = self.started.elapsed().as_nanos() as u64;
         let lap_ns = now_ns - self.charged_ns;
-        self.stats.regimes[self.regime as usize].fetch_add(lap_ns, Relaxed);
+        add(&self.stats.regimes[self.regime as usize], lap_ns);
         self.charged_ns = now_ns;
         if self.turns > 0 {
             self.turns_max = turns_together(lap_ns / u64::from(self.turns));

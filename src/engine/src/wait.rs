@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -64,7 +64,8 @@ impl SleepFlag {
     pub fn lower_if_raised(&self) -> bool {
         // Pairs with the fence in `raise`.
         fence(SeqCst);
-        self.0.load(Relaxed) && self.0.compare_exchange(true, false, SeqCst, Relaxed).is_ok()
+        // Acquire pairs with the release store in `raise`.
+        self.0.load(Relaxed) && self.0.compare_exchange(true, false, Acquire, Relaxed).is_ok()
     }
 }
 

@@ -83,19 +83,20 @@ impl<M: Record> Worker<M> {
             }
             finished = false;
             cell.fill(&self.arena, &mut self.locals);
-            if !cell.input.is_empty() || cell.stage.is_source() {
-                worked |= cell.run(&self.arena, &self.orders);
-            }
-            if !cell.flush(&self.arena, &mut self.locals).clear {
+            let ran = (!cell.input.is_empty() || cell.is_source) && cell.run(&self.arena, &self.orders);
+            let flushed = cell.flush(&self.arena, &mut self.locals);
+            worked |= ran || flushed.moved;
+            if !flushed.clear {
                 blocked = true;
-            } else if cell.is_dry(&self.locals, &self.orders) {
+            } else if !ran && cell.is_dry(&self.locals, &self.orders) {
                 cell.finish(&self.arena, &self.orders);
                 worked = true;
             }
         }
-        match (finished, worked, blocked) {
-            (true, ..) => Turn::Finished,
-            (_, true, _) => Turn::Worked,
+        // Work first: the stages that were just told of an end have their turn yet to come.
+        match (worked, finished, blocked) {
+            (true, ..) => Turn::Worked,
+            (_, true, _) => Turn::Finished,
             (_, _, true) => Turn::Blocked,
             _ => Turn::Idle,
         }

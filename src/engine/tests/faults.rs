@@ -55,7 +55,6 @@ enum Fault {
     Housekeeping,
     /// In the stage's own answers, where the engine catches nothing per batch.
     Policy,
-    IsSource,
 }
 
 /// Passes everything on, but for its fault.
@@ -107,10 +106,6 @@ impl Stage<u64> for Faulty {
     }
 
     fn is_source(&self) -> bool {
-        // Only as the engine runs it: drawing it asks as well.
-        if std::thread::current().name() == Some("near") {
-            self.panic_if(Fault::IsSource);
-        }
         self.fault == Fault::Random
     }
 
@@ -304,7 +299,7 @@ fn panics_in_finish_and_housekeeping_are_counted_and_nothing_else() {
 
 #[test]
 fn threads_stop_together_and_say_that_they_failed() {
-    for fault in [Fault::Taken(3), Fault::Housekeeping, Fault::Policy, Fault::IsSource] {
+    for fault in [Fault::Taken(3), Fault::Housekeeping, Fault::Policy] {
         silence();
         let arena = arena(512);
         let (source, topology, sinks) = draw(&arena, Faulty::new(fault, OnPanic::StopTopology));

@@ -6,9 +6,16 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
+#[path = "common/proof.rs"]
+mod proof;
+#[path = "common/sources.rs"]
+mod sources;
+
+use proof::Proof;
+
 fn model(body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound = Some(3);
     builder.check(body);
 }
 
@@ -152,4 +159,38 @@ fn two_consumers_of_batches_share_what_is_there() {
         all.sort_unstable();
         assert_eq!(all, [0, 1]);
     });
+}
+
+const MODELS: &[proof::Model] = &[
+    ("cells_are_reused_only_after_they_were_read", cells_are_reused_only_after_they_were_read),
+    ("two_consumers_of_batches_share_what_is_there", two_consumers_of_batches_share_what_is_there),
+    ("two_consumers_share_what_one_producer_pushes", two_consumers_share_what_one_producer_pushes),
+    ("two_producers_lose_and_double_nothing", two_producers_lose_and_double_nothing),
+    (
+        "batches_from_two_producers_keep_their_order_and_their_payloads",
+        batches_from_two_producers_keep_their_order_and_their_payloads,
+    ),
+];
+
+const PROOF: Proof = Proof {
+    about: &["ring/mpmc.rs"],
+    elsewhere: &["ring/mpmc.rs Ring::close", "ring/mpmc.rs Ring::is_finished"],
+    models: MODELS,
+    spared: &[],
+    fences_only_exclude: false,
+};
+
+#[test]
+fn every_ordering_is_needed() {
+    PROOF.check();
+}
+
+needed! {
+    PROOF;
+    without_the_release_of_a_cell: "ring/mpmc.rs Cell::set 0.store release", cells_are_reused_only_after_they_were_read;
+    without_the_acquire_of_a_cell: "ring/mpmc.rs Cell::lead 0.load acquire", cells_are_reused_only_after_they_were_read;
+    batches_without_the_release_of_a_cell:
+        "ring/mpmc.rs Cell::set 0.store release", two_consumers_of_batches_share_what_is_there;
+    batches_without_the_acquire_of_a_cell:
+        "ring/mpmc.rs Cell::lead 0.load acquire", two_consumers_of_batches_share_what_is_there;
 }

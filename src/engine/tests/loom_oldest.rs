@@ -2,7 +2,15 @@
 #![cfg(loom)]
 
 use levada_engine::ring::mpmc::Ring;
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+
+#[path = "common/proof.rs"]
+mod proof;
+#[path = "common/sources.rs"]
+mod sources;
+
+use proof::Proof;
 
 fn model(check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -65,4 +73,53 @@ fn a_consumer_that_leaves_takes_what_is_left_and_nothing_is_lost() {
         all.sort_unstable();
         assert_eq!(all, [0, 1, 2]);
     });
+}
+
+/// What the index stands for is in the hands of this thread alone.
+fn have(payloads: &[UnsafeCell<u32>], index: u32) {
+    // SAFETY: loom fails the model if another thread touches the cell without being ordered before or after.
+    payloads[index as usize].with_mut(|payload| unsafe { *payload += 1 });
+}
+
+#[test]
+fn what_is_taken_or_dropped_belongs_to_who_gets_it() {
+    model(|| {
+        let ring = Arc::new(Ring::new(2));
+        let payloads: Arc<Vec<UnsafeCell<u32>>> = Arc::new((0..3).map(UnsafeCell::new).collect());
+        let (pushing, theirs) = (ring.clone(), payloads.clone());
+        let producer = loom::thread::spawn(move || {
+            for index in 0..3 {
+                have(&theirs, index);
+                pushing.push_over_oldest(index, |lost| have(&theirs, lost));
+            }
+        });
+        for _ in 0..2 {
+            match ring.pop() {
+                Some(index) => have(&payloads, index),
+                None => loom::thread::yield_now(),
+            }
+        }
+        producer.join().expect("the producer does not panic");
+    });
+}
+
+const PROOF: Proof = Proof {
+    about: &["ring/mpmc.rs Cell"],
+    elsewhere: &[],
+    models: &[("what_is_taken_or_dropped_belongs_to_who_gets_it", what_is_taken_or_dropped_belongs_to_who_gets_it)],
+    spared: &[],
+    fences_only_exclude: false,
+};
+
+#[test]
+fn every_ordering_is_needed() {
+    PROOF.check();
+}
+
+needed! {
+    PROOF;
+    without_the_release_of_a_cell:
+        "ring/mpmc.rs Cell::set 0.store release", what_is_taken_or_dropped_belongs_to_who_gets_it;
+    without_the_acquire_of_a_cell:
+        "ring/mpmc.rs Cell::lead 0.load acquire", what_is_taken_or_dropped_belongs_to_who_gets_it;
 }

@@ -6,6 +6,13 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
+#[path = "common/proof.rs"]
+mod proof;
+#[path = "common/sources.rs"]
+mod sources;
+
+use proof::Proof;
+
 fn model(body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
@@ -76,24 +83,6 @@ fn full_ring_takes_what_fits_and_never_overwrites(mode: Mode) {
     });
 }
 
-fn who_sees_the_close_sees_every_push(mode: Mode) {
-    model(move || {
-        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
-        let cells = payloads(1);
-        let theirs = cells.clone();
-        let thread = thread::spawn(move || {
-            write(&theirs, 0);
-            assert_eq!(producer.push_batch(&[0]), 1);
-        });
-        if consumer.is_closed() {
-            assert!(!consumer.is_empty(), "the push came before the close");
-            assert_eq!(consumer.pop(), Some(0));
-            read(&cells, 0);
-        }
-        thread.join().unwrap();
-    });
-}
-
 fn batches_are_popped_whole_and_once(mode: Mode) {
     model(move || {
         let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
@@ -126,42 +115,80 @@ fn batches_are_popped_whole_and_once(mode: Mode) {
     });
 }
 
-#[test]
-fn vector_order_and_payloads_survive_wrapping() {
-    order_and_payloads_survive_wrapping(Mode::Vector);
+/// What a taker does with an index it is given lies before whatever the producer does once it has room for another.
+fn room_comes_after_the_use_of_what_stood_there(mode: Mode) {
+    model(move || {
+        let (mut producer, mut consumer) = spsc::ring_of(mode, 2);
+        let cells = payloads(2);
+        let theirs = cells.clone();
+        [0, 1].iter().for_each(|index| write(&cells, *index));
+        assert_eq!(producer.push_batch(&[0, 1]), 2);
+        let thread = thread::spawn(move || {
+            consumer.pop_each(1, |index| {
+                read(&theirs, index);
+                true
+            })
+        });
+        if producer.push_batch(&[2]) == 1 {
+            write(&cells, 0);
+        }
+        assert_eq!(thread.join().unwrap(), 1);
+    });
 }
 
-#[test]
-fn vector_full_ring_takes_what_fits_and_never_overwrites() {
-    full_ring_takes_what_fits_and_never_overwrites(Mode::Vector);
+macro_rules! models {
+    ($($test:ident: $model:ident($mode:ident);)*) => {
+        $(
+            #[test]
+            fn $test() {
+                $model(Mode::$mode);
+            }
+        )*
+
+        const MODELS: &[proof::Model] = &[$((stringify!($test), $test)),*];
+    };
 }
 
-#[test]
-fn vector_who_sees_the_close_sees_every_push() {
-    who_sees_the_close_sees_every_push(Mode::Vector);
+models! {
+    index_room_comes_after_the_use_of_what_stood_there: room_comes_after_the_use_of_what_stood_there(Index);
+    index_full_ring_takes_what_fits_and_never_overwrites: full_ring_takes_what_fits_and_never_overwrites(Index);
+    index_order_and_payloads_survive_wrapping: order_and_payloads_survive_wrapping(Index);
+    index_batches_are_popped_whole_and_once: batches_are_popped_whole_and_once(Index);
+    vector_room_comes_after_the_use_of_what_stood_there: room_comes_after_the_use_of_what_stood_there(Vector);
+    vector_full_ring_takes_what_fits_and_never_overwrites: full_ring_takes_what_fits_and_never_overwrites(Vector);
+    vector_order_and_payloads_survive_wrapping: order_and_payloads_survive_wrapping(Vector);
+    vector_batches_are_popped_whole_and_once: batches_are_popped_whole_and_once(Vector);
 }
 
-#[test]
-fn vector_batches_are_popped_whole_and_once() {
-    batches_are_popped_whole_and_once(Mode::Vector);
-}
+const PROOF: Proof = Proof {
+    about: &["ring/index.rs", "ring/vector.rs"],
+    elsewhere: &[],
+    models: MODELS,
+    spared: &[],
+    fences_only_exclude: false,
+};
 
 #[test]
-fn index_order_and_payloads_survive_wrapping() {
-    order_and_payloads_survive_wrapping(Mode::Index);
+fn every_ordering_is_needed() {
+    PROOF.check();
 }
 
-#[test]
-fn index_full_ring_takes_what_fits_and_never_overwrites() {
-    full_ring_takes_what_fits_and_never_overwrites(Mode::Index);
-}
-
-#[test]
-fn index_who_sees_the_close_sees_every_push() {
-    who_sees_the_close_sees_every_push(Mode::Index);
-}
-
-#[test]
-fn index_batches_are_popped_whole_and_once() {
-    batches_are_popped_whole_and_once(Mode::Index);
+needed! {
+    PROOF;
+    index_without_the_release_of_tail:
+        "ring/index.rs Producer::push_batch tail.store release", index_order_and_payloads_survive_wrapping;
+    index_without_the_acquire_of_tail:
+        "ring/index.rs Consumer::look tail.load acquire", index_order_and_payloads_survive_wrapping;
+    index_without_the_release_of_head:
+        "ring/index.rs Consumer::give_back head.store release", index_order_and_payloads_survive_wrapping;
+    index_without_the_acquire_of_head:
+        "ring/index.rs Producer::look head.load acquire", index_order_and_payloads_survive_wrapping;
+    vector_without_the_release_of_a_slot:
+        "ring/vector.rs Producer::fill .store release", vector_order_and_payloads_survive_wrapping;
+    vector_without_the_acquire_of_a_slot:
+        "ring/vector.rs Shared::header .load acquire", vector_order_and_payloads_survive_wrapping;
+    vector_without_the_release_of_room:
+        "ring/vector.rs Consumer::give_back popped.store release", vector_room_comes_after_the_use_of_what_stood_there;
+    vector_without_the_acquire_of_room:
+        "ring/vector.rs Producer::push_batch popped.load acquire", vector_room_comes_after_the_use_of_what_stood_there;
 }

@@ -3,9 +3,17 @@
 
 use levada_engine::SleepFlag;
 use levada_engine::ring::{mpmc, spsc};
+use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
+
+#[path = "common/proof.rs"]
+mod proof;
+#[path = "common/sources.rs"]
+mod sources;
+
+use proof::Proof;
 
 fn model(body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -137,4 +145,60 @@ fn a_close_wakes_the_sleeper() {
         }
         waker.join().unwrap();
     });
+}
+
+#[test]
+fn the_thread_to_wake_is_known_to_who_wakes_it() {
+    model(|| {
+        let (sleeper, name) = (Sleeper::new(), Arc::new(UnsafeCell::new(0)));
+        let (theirs, known) = (sleeper.clone(), name.clone());
+        let waker = thread::spawn(move || {
+            if theirs.flag.lower_if_raised() {
+                // SAFETY: loom fails the model if the write is not ordered before.
+                known.with(|name| assert_eq!(unsafe { *name }, 1));
+            }
+        });
+        // SAFETY: as above.
+        name.with_mut(|name| unsafe { *name = 1 });
+        sleeper.flag.raise();
+        waker.join().unwrap();
+    });
+}
+
+const MODELS: &[proof::Model] = &[
+    ("the_thread_to_wake_is_known_to_who_wakes_it", the_thread_to_wake_is_known_to_who_wakes_it),
+    ("a_close_wakes_the_sleeper", a_close_wakes_the_sleeper),
+    ("spsc_consumer_never_sleeps_over_an_index", spsc_consumer_never_sleeps_over_an_index),
+    ("mpmc_consumer_never_sleeps_over_an_index", mpmc_consumer_never_sleeps_over_an_index),
+    ("two_wakers_wake_once_per_sleep", two_wakers_wake_once_per_sleep),
+];
+
+const PROOF: Proof =
+    Proof { about: &["wait.rs"], elsewhere: &[], models: MODELS, spared: &[], fences_only_exclude: false };
+
+#[test]
+fn every_ordering_is_needed() {
+    PROOF.check();
+}
+
+/// A fence does no more than make sleeper or waker see the other: with links that look at one value only, the models pass
+/// when it publishes nothing.
+#[test]
+fn no_fence_publishes() {
+    let models: &[proof::Model] = &[
+        ("the_thread_to_wake_is_known_to_who_wakes_it", the_thread_to_wake_is_known_to_who_wakes_it),
+        ("a_close_wakes_the_sleeper", a_close_wakes_the_sleeper),
+        ("spsc_consumer_never_sleeps_over_an_index", spsc_consumer_never_sleeps_over_an_index),
+    ];
+    Proof { about: &[], elsewhere: &[], models, spared: &[], fences_only_exclude: true }.check();
+}
+
+needed! {
+    PROOF;
+    without_the_fence_of_the_sleeper: "wait.rs SleepFlag::raise fence whole", a_close_wakes_the_sleeper;
+    without_the_fence_of_the_waker: "wait.rs SleepFlag::lower_if_raised fence whole", a_close_wakes_the_sleeper;
+    without_the_release_of_the_flag:
+        "wait.rs SleepFlag::raise 0.store release", the_thread_to_wake_is_known_to_who_wakes_it;
+    without_the_acquire_of_the_flag:
+        "wait.rs SleepFlag::lower_if_raised 0.compare_exchange acquire", the_thread_to_wake_is_known_to_who_wakes_it;
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crossbeam::queue::ArrayQueue;
 use levada_engine::ring::{mpmc, spsc};
+use levada_engine::seen::{Set, Sight};
 use levada_engine::{
     Arena, ArenaConfig, Batch, ClassConfig, Drained, Envelope, Held, LinkConfig, OnPanic, Outputs, PushError, Sink,
     SleepFlag, Source, Stage, TopologyBuilder, Wait, Waker,
@@ -100,17 +101,18 @@ fn spsc_hands_memory_over(mode: spsc::Mode) {
     pushing.join().unwrap();
 }
 
-fn mpmc_hands_memory_over() {
+/// As many threads push as pop, by one and by batches.
+fn mpmc_hands_memory_over(lanes: u32) {
     let shared = Arc::new((Cells::new(), mpmc::Ring::new(64), AtomicU64::new(0)));
-    let pushing = [0, 1].map(|lane| {
+    let pushing = (0..lanes).map(|lane| {
         let shared = shared.clone();
         spawn(move || {
-            for first in (lane * 5..ROUNDS as u32).step_by(10) {
+            for first in (lane * 5..ROUNDS as u32).step_by(5 * lanes as usize) {
                 let batch: Vec<u32> = (first..first + 5).collect();
                 batch.iter().for_each(|index| shared.0.write(*index));
                 let mut left = &batch[..];
                 while !left.is_empty() {
-                    let pushed = match first % 20 {
+                    let pushed = match first % 4 {
                         0 => shared.1.push(left[0]).map(|()| 1),
                         _ => shared.1.push_batch(left),
                     };
@@ -120,12 +122,13 @@ fn mpmc_hands_memory_over() {
             }
         })
     });
-    let popping = [0, 1].map(|lane| {
+    let pushing: Vec<_> = pushing.collect();
+    let popping = (0..lanes).map(|lane| {
         let shared = shared.clone();
         spawn(move || {
             while shared.2.load(Relaxed) < ROUNDS {
                 let mut popped = [0; 8];
-                let count = shared.1.pop_batch(&mut popped[..1 + 7 * lane]);
+                let count = shared.1.pop_batch(&mut popped[..1 + 7 * (lane % 2) as usize]);
                 if count == 0 {
                     yield_now();
                 }
@@ -134,31 +137,93 @@ fn mpmc_hands_memory_over() {
             }
         })
     });
+    let popping: Vec<_> = popping.collect();
     pushing.into_iter().chain(popping).for_each(|thread| thread.join().unwrap());
 }
 
-fn slots_are_freed_by_other_threads() {
-    const EACH: u64 = ROUNDS / 4;
-    // Few slots, without magazines, and many, with.
-    for slots in [8, 512] {
-        let arena = arena(slots);
-        let queue = Arc::new(ArrayQueue::<Held<u64>>::new(64));
-        let writing = [0, 1].map(|lane| {
-            let (arena, queue) = (arena.clone(), queue.clone());
-            spawn(move || (0..EACH).for_each(|round| write_and_share(&arena, &queue, round * 2 + lane)))
-        });
-        let mut read = 0;
-        while read < 2 * EACH {
-            match queue.pop() {
-                Some(held) => {
-                    check(held.payload(), held.record());
-                    read += 1;
+/// What the producer pushes out is its own again.
+fn mpmc_drops_the_oldest(consumers: u32) {
+    let shared = Arc::new((Cells::new(), mpmc::Ring::new(16), AtomicU64::new(0)));
+    let popping = (0..consumers).map(|_| {
+        let shared = shared.clone();
+        spawn(move || {
+            while shared.2.load(Relaxed) < ROUNDS {
+                match shared.1.pop() {
+                    Some(index) => {
+                        shared.0.take(index);
+                        shared.2.fetch_add(1, Relaxed);
+                    }
+                    None => yield_now(),
                 }
-                None => yield_now(),
             }
+        })
+    });
+    let popping: Vec<_> = popping.collect();
+    for index in 0..ROUNDS as u32 {
+        shared.0.write(index);
+        shared.1.push_over_oldest(index, |lost| {
+            shared.0.take(lost);
+            shared.2.fetch_add(1, Relaxed);
+        });
+        if index % 8 == 0 {
+            yield_now();
         }
-        writing.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(arena.slots_in_use(), 0);
+    }
+    popping.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Whoever is told that a key is new has the cell of its number: two owners would be a race.
+fn new_keys_have_one_owner(threads: u64) {
+    let shared = Arc::new((Cells::new(), Set::new(2 * ROUNDS as usize), AtomicU64::new(0)));
+    let inserting = (0..threads).map(|_| {
+        let shared = shared.clone();
+        spawn(move || {
+            for number in 0..ROUNDS as u32 {
+                let mut key = [0; 32];
+                key.chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&(number + 1).to_le_bytes()));
+                if shared.1.insert(&key, 0) == Sight::New {
+                    shared.0.write(number);
+                    shared.2.fetch_add(1, Relaxed);
+                }
+            }
+        })
+    });
+    let inserting: Vec<_> = inserting.collect();
+    inserting.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(shared.2.load(Relaxed), ROUNDS);
+    (0..ROUNDS as u32).for_each(|number| shared.0.take(number));
+}
+
+/// As many threads write and share as read and drop.
+fn slots_are_freed_by_other_threads(lanes: u64) {
+    // Too few for threads to keep any, so few that they take each other's, and enough.
+    for slots in [8, 64, 512] {
+        let shared = Arc::new((arena(slots), ArrayQueue::<Held<u64>>::new(64), AtomicU64::new(0)));
+        let total = ROUNDS / 2;
+        let writing = (0..lanes).map(|lane| {
+            let shared = shared.clone();
+            spawn(move || {
+                (lane..total).step_by(lanes as usize).for_each(|number| write_and_share(&shared.0, &shared.1, number));
+            })
+        });
+        let writing: Vec<_> = writing.collect();
+        let reading = (0..lanes).map(|_| {
+            let shared = shared.clone();
+            spawn(move || {
+                while shared.2.load(Relaxed) < total {
+                    match shared.1.pop() {
+                        Some(held) => {
+                            check(held.payload(), held.record());
+                            shared.2.fetch_add(1, Relaxed);
+                        }
+                        None => yield_now(),
+                    }
+                }
+            })
+        });
+        let reading: Vec<_> = reading.collect();
+        writing.into_iter().chain(reading).for_each(|thread| thread.join().unwrap());
+        assert_eq!(shared.0.slots_in_use(), 0);
     }
 }
 
@@ -225,6 +290,17 @@ fn sleepers_are_woken() {
 /// Reads every payload, passes it on to both ports' links, and panics now and then.
 struct Reader {
     calls: u64,
+    /// Passes on what is in a batch at once.
+    at_once: bool,
+}
+
+impl Reader {
+    fn count(&mut self) {
+        self.calls += 1;
+        if self.calls.is_multiple_of(1000) {
+            std::panic::panic_any("now and then");
+        }
+    }
 }
 
 impl Stage<u64> for Reader {
@@ -238,11 +314,11 @@ impl Stage<u64> for Reader {
 
     fn process(&mut self, batch: &mut Batch<'_, u64>, outputs: &mut Outputs<'_, u64>) {
         batch.peek().for_each(|view| check(view.payload, *view.record));
+        if self.at_once {
+            return batch.pass(outputs, 0, |_| self.count());
+        }
         for envelope in batch {
-            self.calls += 1;
-            if self.calls.is_multiple_of(1000) {
-                std::panic::panic_any("now and then");
-            }
+            self.count();
             outputs.send(0, envelope);
         }
     }
@@ -282,9 +358,9 @@ fn topologies_pass_and_drain() {
     let arena = arena(512);
     let mut drawing = TopologyBuilder::new(arena.clone());
     let (near, far) = (drawing.worker("near"), drawing.worker("far"));
-    let first = drawing.stage(near, "first", Reader { calls: 0 });
-    let middle = drawing.stage(far, "middle", Reader { calls: 0 });
-    let last = drawing.stage(near, "last", Reader { calls: 0 });
+    let first = drawing.stage(near, "first", Reader { calls: 0, at_once: true });
+    let middle = drawing.stage(far, "middle", Reader { calls: 0, at_once: true });
+    let last = drawing.stage(near, "last", Reader { calls: 0, at_once: false });
     drawing.link(first, "out", middle);
     drawing.link(first, "out", last);
     drawing.link(middle, "out", last);
@@ -318,11 +394,18 @@ fn main() {
             report(info);
         }
     }));
-    let hammers: [fn(); 7] = [
+    // Each with two threads in all, and with four, where more than one of a kind is possible.
+    let hammers: [fn(); 13] = [
         spsc_vector_hands_memory_over,
         spsc_index_hands_memory_over,
-        mpmc_hands_memory_over,
-        slots_are_freed_by_other_threads,
+        || mpmc_hands_memory_over(1),
+        || mpmc_hands_memory_over(2),
+        || mpmc_drops_the_oldest(1),
+        || mpmc_drops_the_oldest(3),
+        || slots_are_freed_by_other_threads(1),
+        || slots_are_freed_by_other_threads(2),
+        || new_keys_have_one_owner(2),
+        || new_keys_have_one_owner(4),
         records_change_hands,
         sleepers_are_woken,
         topologies_pass_and_drain,

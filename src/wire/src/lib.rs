@@ -1,8 +1,9 @@
-//! Waku wire formats without input or output: every function takes bytes and gives back spans, values or typed errors.
+//! Wire formats without input or output: every function takes bytes and gives back spans, values or typed errors.
 //!
 //! * [`waku`]: the WakuMessage walk and encoder, topics, sharding, metadata, and the record the engine carries per message.
 //! * [`gossipsub`]: the walk over a gossipsub RPC frame, and the frames this node writes.
 //! * [`hash`]: the only place that computes SHA-256, one message or many side by side, and counts it.
+//! * [`autonomi`]: Autonomi's chunk protocol, encoded around the payload and decoded in place.
 //! * [`varint`]: unsigned varints and the length prefix in front of every libp2p message.
 //!
 //! Nothing here reads a clock, opens a socket or starts a thread. No input makes it panic, and no input makes it allocate
@@ -10,6 +11,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod autonomi;
 pub mod error;
 pub mod gossipsub;
 pub mod hash;

@@ -7,6 +7,7 @@ mod lint_levels;
 mod lock_files;
 mod machine_paths;
 mod markdown;
+mod pairs;
 mod unfinished;
 mod unsafety;
 
@@ -30,6 +31,7 @@ pub const ALL: &[Rule] = &[
     functions::RULE,
     unsafety::PLACE,
     unsafety::REASON,
+    pairs::RULE,
     imports::DEPENDENCIES,
     imports::PATHS,
     unfinished::RULE,

@@ -109,27 +109,23 @@ impl Class {
         self.free.seed(self.first, self.slots, table);
     }
 
-    /// A slot that is at hand.
+    /// The free slots that no thread keeps.
     #[inline]
-    pub fn take_own(&self) -> Option<u32> {
-        self.free.take_own()
+    pub fn free(&self) -> &FreeList {
+        &self.free
     }
 
-    /// A slot from anywhere.
-    pub fn take<M: Record>(&self, table: &Table<M>) -> Option<u32> {
-        self.free.take(table)
+    /// The slot of envelope `index` is one of these.
+    pub fn owns(&self, index: u32) -> bool {
+        (self.first..self.first + self.slots).contains(&index)
     }
 
-    #[inline]
-    pub fn put<M: Record>(&self, index: u32, table: &Table<M>) {
-        self.free.put(index, table);
-    }
-
-    pub fn usage(&self) -> ClassUsage {
+    /// `kept`: slots of this class that threads keep.
+    pub fn usage(&self, kept: u64) -> ClassUsage {
         ClassUsage {
             payload_bytes: self.payload_bytes,
             slots: u64::from(self.slots),
-            slots_in_use: self.free.lent(),
+            slots_in_use: self.free.out().saturating_sub(kept),
             slots_out_max: self.free.out_max(),
         }
     }

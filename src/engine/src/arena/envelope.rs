@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::arena::held::Held;
+use crate::arena::held::{Held, HeldUnique};
+use crate::arena::table::Header;
 use crate::arena::{Arena, Record};
 
 /// A claimed slot nobody else knows: write the payload, then [`share`](Self::share) it.
@@ -16,18 +17,18 @@ pub struct Unique<'a, M: Record>(Envelope<'a, M>);
 
 impl<'a, M: Record> Unique<'a, M> {
     #[inline]
-    pub(super) fn claimed(arena: &'a Arena<M>, index: u32) -> Self {
-        arena.table.header(index).claim();
+    pub(super) fn claimed(arena: &'a Arena<M>, index: u32, header: &Header) -> Self {
+        header.claim();
         // The handle comes first: should the default panic, it returns the slot.
-        let unique = Self(Envelope::new(arena, index));
+        let unique = Self(Envelope::new(arena, index, header));
         // SAFETY: this is the only handle, and nobody else has it yet.
-        unsafe { arena.table.record(index).write(M::default()) };
+        unsafe { unique.0.record_cell().write(M::default()) };
         unique
     }
 
     /// The whole slot. Bytes not yet written hold whatever the slot held before.
     pub fn payload_mut(&mut self) -> &mut [u8] {
-        let header = self.0.arena.table.header(self.0.index);
+        let header = self.0.header();
         // SAFETY: the slot is `capacity` bytes long and initialised (zero at first); this is the only handle, and the
         // borrow of `self` makes this the only reference to the bytes.
         unsafe { std::slice::from_raw_parts_mut(header.slot, header.capacity as usize) }
@@ -38,7 +39,7 @@ impl<'a, M: Record> Unique<'a, M> {
     /// # Panics
     /// When that is more than the slot holds.
     pub fn set_len(&mut self, payload_bytes: usize) {
-        let header = self.0.arena.table.header(self.0.index);
+        let header = self.0.header();
         assert!(
             payload_bytes <= header.capacity as usize,
             "a slot of {} bytes cannot hold {payload_bytes}",
@@ -66,12 +67,24 @@ impl<'a, M: Record> Unique<'a, M> {
     pub fn share(self) -> Envelope<'a, M> {
         self.0
     }
+
+    /// A handle that owns its share of the arena.
+    pub fn hold(self) -> HeldUnique<M> {
+        HeldUnique::new(self.0.hold())
+    }
+
+    /// The only handle, as what it is.
+    pub(super) fn of(only: Envelope<'a, M>) -> Self {
+        debug_assert!(only.header().is_unique());
+        Self(only)
+    }
 }
 
 /// A handle to a filled slot. Cloning adds a handle; the payload is never written again until all are gone.
 #[derive(Debug)]
 pub struct Envelope<'a, M: Record> {
     arena: &'a Arena<M>,
+    /// Below the number of the arena's envelopes.
     index: u32,
     #[cfg(any(debug_assertions, feature = "paranoid"))]
     generation: u32,
@@ -81,14 +94,16 @@ pub struct Envelope<'a, M: Record> {
 
 impl<'a, M: Record> Envelope<'a, M> {
     #[inline]
-    fn new(arena: &'a Arena<M>, index: u32) -> Self {
+    fn new(arena: &'a Arena<M>, index: u32, header: &Header) -> Self {
+        // Where nothing is checked, nothing is read.
+        _ = header;
         #[cfg(any(debug_assertions, feature = "paranoid"))]
-        assert!(arena.table.header(index).is_live(), "an index without a handle is stale");
+        assert!(header.is_live(), "an index without a handle is stale");
         Self {
             arena,
             index,
             #[cfg(any(debug_assertions, feature = "paranoid"))]
-            generation: arena.table.header(index).generation(),
+            generation: header.generation(),
             record: PhantomData,
         }
     }
@@ -99,7 +114,8 @@ impl<'a, M: Record> Envelope<'a, M> {
     /// `index` comes from there, in this arena, and each handle is taken over once.
     #[inline]
     pub(crate) unsafe fn from_index(arena: &'a Arena<M>, index: u32) -> Self {
-        Self::new(arena, index)
+        // SAFETY: by the contract the index was a handle's.
+        Self::new(arena, index, unsafe { arena.table.header_unchecked(index) })
     }
 
     /// Gives the handle up for a ring to carry.
@@ -109,10 +125,23 @@ impl<'a, M: Record> Envelope<'a, M> {
         ManuallyDrop::new(self).index
     }
 
+    #[inline]
+    fn header(&self) -> &'a Header {
+        // SAFETY: the index is a handle's.
+        unsafe { self.arena.table.header_unchecked(self.index) }
+    }
+
+    /// Where the record lies; see the rules above for who may look.
+    #[inline]
+    fn record_cell(&self) -> *mut M {
+        // SAFETY: the index is a handle's.
+        unsafe { self.arena.table.record_unchecked(self.index) }
+    }
+
     /// The payload.
     pub fn payload(&self) -> &[u8] {
         self.check_generation();
-        let header = self.arena.table.header(self.index);
+        let header = self.header();
         // SAFETY: `length` is at most the slot's capacity; the bytes are initialised and, since this is no `Unique`,
         // frozen.
         unsafe { std::slice::from_raw_parts(header.slot, header.length.load(Relaxed) as usize) }
@@ -120,7 +149,7 @@ impl<'a, M: Record> Envelope<'a, M> {
 
     /// Bytes of the slot: what the envelope keeps from others, whatever its payload's length.
     pub fn slot_bytes(&self) -> usize {
-        self.arena.table.header(self.index).capacity as usize
+        self.header().capacity as usize
     }
 
     /// The record beside the envelope.
@@ -128,17 +157,17 @@ impl<'a, M: Record> Envelope<'a, M> {
         self.check_generation();
         // SAFETY: `&mut M` is only given out on a handle that is the only one and mutably borrowed; this one is
         // borrowed shared.
-        unsafe { &*self.arena.table.record(self.index) }
+        unsafe { &*self.record_cell() }
     }
 
     /// The record, to write; `None` while other handles exist.
     pub fn record_mut(&mut self) -> Option<&mut M> {
         self.check_generation();
-        if !self.arena.table.header(self.index).is_unique() {
+        if !self.header().is_unique() {
             return None;
         }
         // SAFETY: this is the only handle, and it is borrowed mutably for as long as the reference lives.
-        Some(unsafe { &mut *self.arena.table.record(self.index) })
+        Some(unsafe { &mut *self.record_cell() })
     }
 
     /// The slot to write again.
@@ -168,9 +197,22 @@ impl<'a, M: Record> Envelope<'a, M> {
         Held::new(owner, self.into_index())
     }
 
+    /// Drops the handle; class and index, if it was the last one, for the caller to release.
+    #[inline]
+    pub(crate) fn give_up(self) -> Option<(u32, u32)> {
+        self.check_generation();
+        let this = ManuallyDrop::new(self);
+        let header = this.header();
+        if !header.drop_reference() {
+            return None;
+        }
+        header.retire();
+        Some((header.class, this.index))
+    }
+
     /// Adds `more` handles without objects, to be taken over one by one with [`from_index`](Self::from_index).
     pub(crate) fn retain(&mut self, more: u32) {
-        self.arena.table.header(self.index).retain_exclusively(more);
+        self.header().retain_exclusively(more);
     }
 
     pub(crate) fn arena(&self) -> &'a Arena<M> {
@@ -184,14 +226,14 @@ impl<'a, M: Record> Envelope<'a, M> {
     #[inline]
     fn check_generation(&self) {
         #[cfg(any(debug_assertions, feature = "paranoid"))]
-        assert_eq!(self.generation, self.arena.table.header(self.index).generation(), "stale handle");
+        assert_eq!(self.generation, self.header().generation(), "stale handle");
     }
 }
 
 impl<M: Record> Clone for Envelope<'_, M> {
     fn clone(&self) -> Self {
-        self.arena.table.header(self.index).retain(1);
-        Self::new(self.arena, self.index)
+        self.header().retain(1);
+        Self::new(self.arena, self.index, self.header())
     }
 }
 
@@ -199,7 +241,7 @@ impl<M: Record> Drop for Envelope<'_, M> {
     #[inline]
     fn drop(&mut self) {
         self.check_generation();
-        let header = self.arena.table.header(self.index);
+        let header = self.header();
         if header.drop_reference() {
             self.arena.release(self.index, header);
         }

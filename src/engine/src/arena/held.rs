@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::arena::{Arena, Envelope, Record};
+use crate::arena::{Arena, Envelope, Record, Unique};
 
 /// An [`Envelope`] without a lifetime. It costs a reference count on the arena: for the edges, not for the rings.
 #[derive(Debug)]
@@ -67,6 +67,48 @@ impl<M: Record> Drop for Held<M> {
     fn drop(&mut self) {
         // SAFETY: this value owns one handle to `index` and ends here.
         drop(unsafe { Envelope::from_index(&self.arena, self.index) });
+    }
+}
+
+/// A [`Unique`] without a lifetime: for code that fills a slot over several calls, as a socket gives the bytes.
+#[derive(Debug)]
+pub struct HeldUnique<M: Record>(Held<M>);
+
+impl<M: Record> HeldUnique<M> {
+    pub(super) fn new(held: Held<M>) -> Self {
+        Self(held)
+    }
+
+    /// The whole slot. Bytes not yet written hold whatever the slot held before.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let slot: *mut [u8] = self.unique().payload_mut();
+        // SAFETY: the slot stays mapped while this handle lives, it is the only one, and the reference borrows it.
+        unsafe { &mut *slot }
+    }
+
+    /// Says how many of the slot's bytes are payload.
+    ///
+    /// # Panics
+    /// When that is more than the slot holds.
+    pub fn set_len(&mut self, payload_bytes: usize) {
+        self.unique().set_len(payload_bytes);
+    }
+
+    /// The record beside the envelope, defaulted at the claim.
+    pub fn record_mut(&mut self) -> &mut M {
+        let record: *mut M = self.unique().record_mut();
+        // SAFETY: as for the payload.
+        unsafe { &mut *record }
+    }
+
+    /// Freezes the payload.
+    pub fn share(self) -> Held<M> {
+        self.0
+    }
+
+    fn unique(&mut self) -> ManuallyDrop<Unique<'_, M>> {
+        // SAFETY: this value owns the only handle to the index; the copy made here is never dropped.
+        ManuallyDrop::new(Unique::of(unsafe { Envelope::from_index(&self.0.arena, self.0.index) }))
     }
 }
 

@@ -4,10 +4,13 @@
 //! either [`Unique`] (the payload may be written) or [`Envelope`] (the payload is frozen for good, and shared).
 //! Dropping the last handle returns the slot. Nothing here allocates after [`Arena::new`].
 
+mod claims;
 mod class;
+mod door;
 mod envelope;
 mod free;
 mod held;
+mod keep;
 mod magazine;
 mod mapping;
 mod stack;
@@ -17,13 +20,15 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
+pub use claims::Claims;
 pub use class::{ArenaConfig, ClassConfig};
 pub use envelope::{Envelope, Unique};
-pub use held::{Held, HeldPayload};
+pub use held::{Held, HeldPayload, HeldUnique};
 
 use crate::counters::Counter;
 use crate::error::{ArenaError, ClaimError};
 use class::Class;
+use keep::{Keeps, Own};
 use table::{Header, Table};
 
 /// What a user keeps beside each envelope. Implemented for every plain-data type.
@@ -34,6 +39,7 @@ impl<M: Copy + Default + Send + Sync + 'static> Record for M {}
 /// Payload memory, envelope headers, and records of type `M`.
 #[derive(Debug)]
 pub struct Arena<M: Record> {
+    keeps: Keeps,
     classes: Box<[Class]>,
     table: Table<M>,
     full: Counter,
@@ -58,6 +64,7 @@ impl<M: Record> Arena<M> {
             class.fill_pool(&table);
         }
         Ok(Arc::new_cyclic(|myself| Self {
+            keeps: Keeps::new(classes.len()),
             classes: classes.into(),
             table,
             full: Counter::new(),
@@ -69,28 +76,62 @@ impl<M: Record> Arena<M> {
     ///
     /// # Errors
     /// [`ClaimError::TooLarge`] when no class holds so much, [`ClaimError::Full`] (counted) when all that could are lent out.
-    #[inline]
+    #[inline(always)]
     pub fn claim(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
-        let fits = |class: &&Class| class.payload_bytes >= payload_bytes;
-        match self.classes.iter().find(fits).and_then(Class::take_own) {
-            Some(index) => Ok(Unique::claimed(self, index)),
-            None => self.claim_anywhere(payload_bytes),
+        let made_for_it = |index| self.table.find_header(index).filter(|header| header.is_made_for(payload_bytes));
+        let own = self.keeps.own();
+        match own.as_ref().and_then(|own| own.take_hot(made_for_it)) {
+            Some((index, header)) => Ok(Unique::claimed(self, index, header)),
+            None => self.claim_from_class(own, payload_bytes),
         }
     }
 
-    #[cold]
-    fn claim_anywhere(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
+    /// Claims up to `count` slots for payloads of `payload_bytes` each, one whenever the iterator is asked; it ends early
+    /// where [`claim`](Self::claim) would fail. Quicker than as many claims.
+    #[inline]
+    pub fn claims(&self, payload_bytes: usize, count: usize) -> Claims<'_, M> {
+        Claims::new(self, payload_bytes, count)
+    }
+
+    /// Out of line, to keep the quick way short.
+    #[inline(never)]
+    fn claim_from_class(&self, own: Option<Own<'_>>, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
         let fits = self.classes.iter().position(|class| class.payload_bytes >= payload_bytes);
         let Some(smallest) = fits else {
             return Err(ClaimError::TooLarge { payload_bytes, payload_bytes_max: self.payload_bytes_max() });
         };
-        for class in &self.classes[smallest..] {
-            if let Some(index) = class.take(&self.table) {
-                return Ok(Unique::claimed(self, index));
+        match own.as_ref().and_then(|own| own.magazine(smallest).pop()) {
+            Some(index) => Ok(self.claimed(index)),
+            None => self.claim_anywhere(own, smallest, payload_bytes),
+        }
+    }
+
+    #[cold]
+    fn claim_anywhere(
+        &self,
+        own: Option<Own<'_>>,
+        smallest: usize,
+        payload_bytes: usize,
+    ) -> Result<Unique<'_, M>, ClaimError> {
+        let own = own.or_else(|| self.keeps.own_or_new());
+        for (number, class) in self.classes.iter().enumerate().skip(smallest) {
+            let is_of_class = |index| class.owns(index);
+            let hot = own.as_ref().and_then(|own| own.take_hot(|index| is_of_class(index).then_some(())));
+            let found = hot
+                .map(|(index, ())| index)
+                .or_else(|| class.free().take(own.as_ref().map(|own| own.magazine(number)), &self.table))
+                .or_else(|| self.keeps.steal(number, is_of_class));
+            if let Some(index) = found {
+                return Ok(self.claimed(index));
             }
         }
         self.full.add(1);
         Err(ClaimError::Full { payload_bytes })
+    }
+
+    #[inline]
+    fn claimed(&self, index: u32) -> Unique<'_, M> {
+        Unique::claimed(self, index, self.table.header(index))
     }
 
     /// The largest payload any slot holds, in bytes.
@@ -110,7 +151,8 @@ impl<M: Record> Arena<M> {
 
     /// One row per class, smallest first.
     pub fn usage(&self) -> impl Iterator<Item = ClassUsage> + '_ {
-        self.classes.iter().map(Class::usage)
+        let usage = |(number, class): (usize, &Class)| class.usage(self.keeps.kept(number, |index| class.owns(index)));
+        self.classes.iter().enumerate().map(usage)
     }
 
     /// Slots lent out now, exact when no other thread claims or releases at this moment.
@@ -147,7 +189,23 @@ impl<M: Record> Arena<M> {
     #[inline]
     fn release(&self, index: u32, header: &Header) {
         header.retire();
-        self.classes[header.class as usize].put(index, &self.table);
+        if !(header.is_kept() && self.keeps.put_hot(index)) {
+            self.release_to_class(index, header);
+        }
+    }
+
+    /// Returns slots of one class that nobody holds: never given out, or [given up](Envelope::give_up). One visit to what
+    /// the thread keeps, for all of them.
+    pub(crate) fn put_all(&self, class: usize, indices: &[u32]) {
+        let own = self.keeps.own_or_new();
+        self.classes[class].free().put_all(indices, own.as_ref().map(|own| own.magazine(class)), &self.table);
+    }
+
+    /// Out of line, to keep the quick way short.
+    #[inline(never)]
+    fn release_to_class(&self, index: u32, header: &Header) {
+        let (class, own) = (header.class as usize, self.keeps.own_or_new());
+        self.classes[class].free().put(index, own.as_ref().map(|own| own.magazine(class)), &self.table);
     }
 
     /// The arena as an owner, for handles that outlive a borrow.
@@ -165,6 +223,6 @@ pub struct ClassUsage {
     pub slots: u64,
     /// Slots lent out now.
     pub slots_in_use: u64,
-    /// Most slots that were ever out of the shared pool: lent out, or kept by a thread for its next claim.
+    /// Most slots that were ever out of the shared pool: lent out, or kept by a thread for its next claims.
     pub slots_out_max: u64,
 }

@@ -105,7 +105,7 @@ impl Stack {
 
     fn pop<M: Record>(&self, most: usize, table: &Table<M>) -> Bundles {
         let mut bundles = Bundles { slots: [[0; BUNDLE_SLOTS]; 2], counts: [0; 2] };
-        // Pairs with the release exchanges in `link_in` and below.
+        // Pairs with the release exchange in `link_in`.
         let mut top = self.0.top.load(Acquire);
         let firsts = loop {
             let first = index_of(top);
@@ -117,8 +117,9 @@ impl Stack {
             let second = if most > 1 { table.header(first).link.load(Relaxed) } else { NONE };
             let last = if second == NONE { first } else { second };
             let below = table.header(last).link.load(Relaxed);
-            // A pop publishes too: whoever pops next reads the links of earlier pushes through this exchange.
-            match self.0.top.compare_exchange_weak(top, next_top(top, below), Release, Acquire) {
+            // It need not release: an exchange passes on what the pushes before it released. A failure pairs with those
+            // as the load above does.
+            match self.0.top.compare_exchange_weak(top, next_top(top, below), Relaxed, Acquire) {
                 Ok(_) => break [first, second],
                 Err(seen) => top = seen,
             }

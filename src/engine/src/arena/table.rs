@@ -9,7 +9,7 @@ use crate::sync::AtomicU32;
 
 /// Slots that the header of another names beside itself while they are free.
 #[cfg(not(loom))]
-pub(super) const MEMBERS: usize = 7;
+pub(super) const MEMBERS: usize = 6;
 #[cfg(loom)]
 pub(super) const MEMBERS: usize = 1;
 
@@ -17,9 +17,11 @@ pub(super) const MEMBERS: usize = 1;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Header {
-    /// Handles to the envelope; 0 while the slot is free.
+    /// Handles to the envelope. While the slot is free, the one that it will be claimed with: so neither a claim nor the
+    /// drop of an only handle has anything to write here.
     references: AtomicU32,
-    /// Grows by one each time the slot is returned; tells a stale handle from a live one, where that is checked.
+    /// Grows by one each time the slot is claimed or returned, hence odd while it is held; tells a stale handle from a
+    /// live one, where that is checked.
     generation: AtomicU32,
     /// Payload bytes in use; written while the handle is unique.
     pub length: AtomicU32,
@@ -32,11 +34,17 @@ pub(super) struct Header {
     pub class: u32,
     /// What the slot holds.
     pub capacity: u32,
+    /// What a slot of the next smaller class holds, for which this one would be too good; [`TOO_GOOD`] when there are so
+    /// few slots in the class that no thread keeps one for itself.
+    too_good_below: u32,
     /// Start of the slot, fixed for life.
     pub slot: *mut u8,
 }
 
-#[cfg(not(loom))]
+/// Too good for any payload.
+const TOO_GOOD: u32 = u32::MAX;
+
+#[cfg(not(any(loom, shuttle)))]
 const _: () = assert!(size_of::<Header>() == 64);
 
 // SAFETY: `slot` is an address, not an access; the handles decide who may read or write behind it.
@@ -48,9 +56,22 @@ impl Header {
     /// Marks a claimed slot as held by one handle.
     #[inline]
     pub fn claim(&self) {
-        debug_assert_eq!(self.references.load(Relaxed), 0, "a free slot has no handle");
+        debug_assert_eq!(self.references.load(Relaxed), 1, "a free slot counts one handle, that of its next holder");
+        #[cfg(any(debug_assertions, feature = "paranoid"))]
+        self.next_generation();
         self.length.store(0, Relaxed);
-        self.references.store(1, Relaxed);
+    }
+
+    /// The slot's class is the smallest that holds `payload_bytes`, and threads may keep its slots.
+    #[inline]
+    pub fn is_made_for(&self, payload_bytes: usize) -> bool {
+        payload_bytes <= self.capacity as usize && (self.too_good_below as usize) < payload_bytes.max(1)
+    }
+
+    /// Threads may keep its slot for themselves.
+    #[inline]
+    pub fn is_kept(&self) -> bool {
+        self.too_good_below != TOO_GOOD
     }
 
     /// Adds handles; the caller holds one, which others may be cloning at the same time.
@@ -79,12 +100,15 @@ impl Header {
         // The sole holder needs no read-modify-write: nobody else can add a handle.
         // Pairs with the release decrement below: what other holders read or wrote lies before it.
         if self.references.load(Acquire) == 1 {
-            self.references.store(0, Relaxed);
             return true;
         }
         // Release pairs with the acquire side of the last decrement, and with the acquire loads above and in
         // `is_unique`.
-        self.references.fetch_sub(1, AcqRel) == 1
+        let was_last = self.references.fetch_sub(1, AcqRel) == 1;
+        if was_last {
+            self.references.store(1, Relaxed);
+        }
+        was_last
     }
 
     /// The caller's handle is the only one.
@@ -97,6 +121,11 @@ impl Header {
     #[inline]
     pub fn retire(&self) {
         #[cfg(any(debug_assertions, feature = "paranoid"))]
+        self.next_generation();
+    }
+
+    #[cfg(any(debug_assertions, feature = "paranoid"))]
+    fn next_generation(&self) {
         self.generation.store(self.generation.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
@@ -107,7 +136,7 @@ impl Header {
 
     #[cfg(any(debug_assertions, feature = "paranoid"))]
     pub fn is_live(&self) -> bool {
-        self.references.load(Relaxed) > 0
+        self.generation() % 2 == 1
     }
 }
 
@@ -136,7 +165,7 @@ impl<M: Record> Table<M> {
                 (class.first..class.first + class.slots).map(move |index| (position, class, index))
             })
             .map(|(position, class, index)| Header {
-                references: AtomicU32::new(0),
+                references: AtomicU32::new(1),
                 generation: AtomicU32::new(0),
                 length: AtomicU32::new(0),
                 link: AtomicU32::new(0),
@@ -144,6 +173,11 @@ impl<M: Record> Table<M> {
                 members: std::array::from_fn(|_| AtomicU32::new(0)),
                 class: position as u32,
                 capacity: class.payload_bytes as u32,
+                too_good_below: match position.checked_sub(1) {
+                    _ if !class.free().is_kept() => TOO_GOOD,
+                    None => 0,
+                    Some(smaller) => classes[smaller].payload_bytes as u32,
+                },
                 slot: class.slot(index),
             })
             .collect();
@@ -156,9 +190,31 @@ impl<M: Record> Table<M> {
         &self.headers[index as usize]
     }
 
-    /// Where the record of envelope `index` lies; the handles uphold the aliasing rules.
+    /// The header of an envelope, if there is one of that index.
     #[inline]
-    pub fn record(&self, index: u32) -> *mut M {
-        self.records[index as usize].0.get()
+    pub fn find_header(&self, index: u32) -> Option<&Header> {
+        self.headers.get(index as usize)
+    }
+
+    /// The header of an envelope, unchecked.
+    ///
+    /// # Safety
+    /// The index is below the number of envelopes, as that of every handle is.
+    #[inline]
+    pub unsafe fn header_unchecked(&self, index: u32) -> &Header {
+        debug_assert!((index as usize) < self.headers.len());
+        // SAFETY: by the contract.
+        unsafe { self.headers.get_unchecked(index as usize) }
+    }
+
+    /// Where the record of envelope `index` lies; the handles uphold the aliasing rules.
+    ///
+    /// # Safety
+    /// As for [`header_unchecked`](Self::header_unchecked).
+    #[inline]
+    pub unsafe fn record_unchecked(&self, index: u32) -> *mut M {
+        debug_assert!((index as usize) < self.records.len());
+        // SAFETY: by the contract: there are as many records as headers.
+        unsafe { self.records.get_unchecked(index as usize) }.0.get()
     }
 }

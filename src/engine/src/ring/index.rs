@@ -129,7 +129,7 @@ impl Producer {
         self.head_cached = self.shared.head.load(Acquire);
         if self.room() < wanted.max(self.shared.cells.capacity() / LITTLE_FULL) {
             (0..PAUSES).for_each(|_| pause());
-            // Pairs as above.
+            // Pairs with the release store in `give_back`, as above.
             self.head_cached = self.shared.head.load(Acquire);
         }
     }
@@ -154,8 +154,7 @@ impl Consumer {
         }
         let cells = &self.shared.cells;
         // SAFETY: the cells up to `tail_cached` were written before the release store that `look` has acquired; the
-        // producer writes
-        // them again only after it has acquired the store in `give_back`.
+        // producer writes them again only after it has acquired the store in `give_back`.
         unsafe { cells.read(self.head, &mut indices[..count]) };
         ahead(self.head, count, READ_AHEAD, self.tail_cached, |position| cells.will_read(position));
         self.head = self.head.wrapping_add(count);
@@ -206,15 +205,15 @@ impl Consumer {
         let little = (self.shared.cells.capacity() / LITTLE_EMPTY).max(1);
         if self.found_some && self.tail_cached.wrapping_sub(self.head) < little {
             (0..PAUSES).for_each(|_| pause());
-            // Pairs as above.
+            // Pairs with the release store in `push_batch`, as above.
             self.tail_cached = self.shared.tail.load(Acquire);
         }
         self.found_some = self.tail_cached != self.head;
     }
 
     pub fn is_empty(&self) -> bool {
-        // Pairs with the release store of `tail` in `Producer::push_batch`.
-        self.head == self.shared.tail.load(Acquire)
+        // Whoever pops acquires; a look that takes nothing need not.
+        self.head == self.shared.tail.load(Relaxed)
     }
 }
 

@@ -5,7 +5,7 @@
 //! batch claims its cells with one exchange, and only cells it has seen free, so that nobody ever waits for anybody
 //! else's cell.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crossbeam::utils::CachePadded;
 
@@ -47,16 +47,19 @@ impl Cell {
     }
 }
 
-/// Pauses after each exchange lost to another thread, twice as long each time: whoever won is then out of the way.
+/// Pauses after each exchange lost to another thread, twice as long each time. Long from the start: while one thread
+/// waits the other goes on alone, many times as fast as two that fight for every place.
 #[derive(Debug, Default)]
 struct Backoff(u32);
 
 impl Backoff {
-    const DOUBLINGS_MAX: u32 = 6;
+    /// Pauses after the first loss: about as long as fifty uncontended pushes.
+    const PAUSES: u32 = 16;
+    const DOUBLINGS_MAX: u32 = 3;
 
     #[inline]
     fn lost(&mut self) {
-        (0..1_u32 << self.0).for_each(|_| pause());
+        (0..Self::PAUSES << self.0).for_each(|_| pause());
         self.0 = (self.0 + 1).min(Self::DOUBLINGS_MAX);
     }
 }
@@ -235,13 +238,16 @@ impl Ring {
 
     /// Refuses every later push. A push under way at this moment either is refused or will be popped.
     pub fn close(&self) {
-        self.tail.fetch_or(CLOSED, SeqCst);
+        // Pairs with the acquire load in `is_finished`: what came before the close is visible.
+        self.tail.fetch_or(CLOSED, Release);
     }
 
     /// Closed, and everything that was pushed has been popped.
     pub fn is_finished(&self) -> bool {
+        // Pairs with the release in `close`. After it the tail stands still, and the head never passes it: so it does not
+        // matter when the head is read.
         let tail = self.tail.load(Acquire);
-        tail & CLOSED != 0 && self.head.load(Acquire) == tail & !CLOSED
+        tail & CLOSED != 0 && self.head.load(Relaxed) == tail & !CLOSED
     }
 
     /// Nothing pushed or being pushed at this moment.
@@ -254,10 +260,11 @@ impl Ring {
         self.cells.len()
     }
 
-    /// Indices in the ring, as of some moment during the call.
+    /// Indices in the ring; about as many while others push and pop.
     pub fn depth(&self) -> usize {
-        let head = self.head.load(Acquire);
-        let tail = self.tail.load(Acquire) & !CLOSED;
+        // Whoever pops acquires by the cell: a look that takes nothing need not.
+        let head = self.head.load(Relaxed);
+        let tail = self.tail.load(Relaxed) & !CLOSED;
         (tail.saturating_sub(head) as usize).min(self.cells.len())
     }
 }

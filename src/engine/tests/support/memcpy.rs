@@ -19,11 +19,17 @@ static COPIED_BYTES: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     /// Without a destructor and constant, hence reachable from the first copy of a thread to its last.
     static COUNTED: Cell<bool> = const { Cell::new(true) };
+    static COPIED_BYTES_OF_THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Bytes moved by calls of at least [`CALL_BYTES_MIN`], on every thread that has not been left out.
 pub fn copied_bytes() -> u64 {
     COPIED_BYTES.load(Relaxed)
+}
+
+/// Those of the calling thread.
+pub fn copied_bytes_of_thread() -> u64 {
+    COPIED_BYTES_OF_THREAD.get()
 }
 
 /// Whether the calling thread's copies count; those of a new thread do.
@@ -34,6 +40,7 @@ pub fn count_this_thread(counted: bool) {
 fn count(bytes: usize) {
     if bytes >= CALL_BYTES_MIN && COUNTED.get() {
         COPIED_BYTES.fetch_add(bytes as u64, Relaxed);
+        COPIED_BYTES_OF_THREAD.set(COPIED_BYTES_OF_THREAD.get() + bytes as u64);
     }
 }
 

@@ -98,6 +98,7 @@ impl TopicTable {
         let mask = self.buckets.len() - 1;
         let mut bucket = self.hasher.hash_one(name) as usize & mask;
         loop {
+            // Pairs with the release store of the bucket where a name is added.
             match self.buckets[bucket].load(Ordering::Acquire) {
                 0 => return Err(bucket),
                 taken if self.name(taken - 1) == Some(name) => return Ok(taken - 1),

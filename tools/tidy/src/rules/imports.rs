@@ -17,22 +17,31 @@ struct Layer {
 const ENGINE: &str = "levada_engine";
 const WIRE: &str = "levada_wire";
 const ARCHIVE: &str = "levada_archive";
+const ROUTER: &str = "levada_router";
 const STAGES: &str = "levada_stages";
 const NET: &str = "levada_net";
 const BENCHES: &str = "levada_benches";
 
 /// The layers from the bottom up.
-const LAYERS: [Layer; 8] = [
+const LAYERS: [Layer; 10] = [
     Layer { folder: "src/engine/", library: ENGINE, may_import: &[], async_runtime: false },
     Layer { folder: "src/wire/", library: WIRE, may_import: &[ENGINE], async_runtime: false },
     Layer { folder: "src/archive/", library: ARCHIVE, may_import: &[ENGINE, WIRE], async_runtime: false },
+    Layer { folder: "src/router/", library: ROUTER, may_import: &[ENGINE], async_runtime: false },
     Layer { folder: "stages/", library: STAGES, may_import: &[ENGINE, WIRE, ARCHIVE], async_runtime: false },
-    Layer { folder: "src/net/", library: NET, may_import: &[ENGINE, WIRE], async_runtime: true },
+    Layer { folder: "src/net/", library: NET, may_import: &[ENGINE, WIRE, ROUTER], async_runtime: true },
+    // Compares whole nodes too, as a workspace of its own that nothing depends on. Before the folder in which it lies.
+    Layer {
+        folder: "benches/versus/",
+        library: "versus",
+        may_import: &[ENGINE, NET, BENCHES, "levada"],
+        async_runtime: false,
+    },
     Layer { folder: "benches/", library: BENCHES, may_import: &[ENGINE, WIRE, ARCHIVE, STAGES], async_runtime: false },
     Layer {
         folder: "src/node/",
         library: "levada",
-        may_import: &[ENGINE, WIRE, ARCHIVE, STAGES, NET, BENCHES],
+        may_import: &[ENGINE, WIRE, ARCHIVE, ROUTER, STAGES, NET, BENCHES],
         async_runtime: true,
     },
     Layer { folder: "tools/tidy/", library: "levada_tidy", may_import: &[], async_runtime: false },
@@ -166,7 +175,7 @@ mod tests {
             for folder in ["src/net", "src/node"] {
                 assert!(found(&DEPENDENCIES, &format!("{folder}/Cargo.toml"), &manifest).is_empty());
             }
-            for folder in ["src/engine", "src/wire", "src/archive", "stages", "benches", "tools/tidy"] {
+            for folder in ["src/engine", "src/wire", "src/archive", "src/router", "stages", "benches", "tools/tidy"] {
                 assert_eq!(found(&DEPENDENCIES, &format!("{folder}/Cargo.toml"), &manifest).len(), 1, "{folder}");
             }
         }
@@ -180,6 +189,20 @@ mod tests {
         assert_eq!(found(&PATHS, "src/engine/src/lib.rs", text).len(), 1);
         assert_eq!(found(&PATHS, "src/net/src/lib.rs", "use levada_archive as store;\n").len(), 1);
         assert_eq!(found(&PATHS, "stages/lib.rs", "extern crate levada;\nuse ::levada::rest;\n").len(), 2);
+    }
+
+    #[test]
+    fn the_router_knows_the_engine_alone() {
+        let text = "use levada_engine::Counter;\nuse levada_wire::topic;\nuse levada_archive::Archive;\nuse levada_net::relay;\n";
+        let wrong = found(&PATHS, "src/router/src/lib.rs", text);
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        let uses_router = "use levada_router::Router;\n";
+        for folder in ["src/net", "src/node"] {
+            assert!(found(&PATHS, &format!("{folder}/src/lib.rs"), uses_router).is_empty(), "{folder}");
+        }
+        for folder in ["src/engine", "src/wire", "src/archive", "stages", "benches"] {
+            assert_eq!(found(&PATHS, &format!("{folder}/src/lib.rs"), uses_router).len(), 1, "{folder}");
+        }
     }
 
     #[test]

@@ -1,0 +1,40 @@
+// Reads a report of `versus engine` as JSON from the standard input: every row must be there, in order, with its nine keys and no
+// others, and with a rival unless its limit is absolute. The figures themselves are not judged.
+import { readFileSync } from "node:fs";
+
+const MEASURES = [
+  "spsc_batch_1", "spsc_batch_8", "spsc_batch_32", "spsc_batch_128", "rtt_1", "rtt_31", "mpmc_2x2", "mpmc_4x4",
+  "mpmc_2x2_batch_1", "mpmc_collapse", "stages_percore", "stages_invoker", "stages_dedicated", "path_two_workers",
+  "slab_own_core", "slab_cross_core", "fanout_5", "idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg",
+];
+
+// Rows with a limit of their own in place of a rival.
+const ABSOLUTE = ["idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg"];
+
+const number = Number.isFinite;
+const text = (value) => typeof value === "string" && value !== "";
+const truth = (value) => typeof value === "boolean";
+const nothing = (value) => value === null;
+
+// What each key of a row must hold.
+function rules(measure) {
+  const lone = ABSOLUTE.includes(measure);
+  const rival = lone ? nothing : number;
+  return {
+    measure: text, unit: text, ours: number, rival, rival_name: lone ? nothing : text, ratio: rival, spread_pct: number,
+    bar: number, holds: truth,
+  };
+}
+
+const rows = JSON.parse(readFileSync(0, "utf8"));
+const wrong = [];
+const names = rows.map((row) => row.measure).join(" ");
+if (names !== MEASURES.join(" ")) wrong.push(`the rows are ${names}`);
+for (const row of rows) {
+  const rule = rules(row.measure);
+  const keys = Object.keys(rule);
+  if (Object.keys(row).sort().join() !== [...keys].sort().join()) wrong.push(`${row.measure}: keys ${Object.keys(row)}`);
+  keys.filter((key) => !rule[key](row[key])).forEach((key) => wrong.push(`${row.measure}: ${key} is ${row[key]}`));
+}
+wrong.forEach((line) => console.error(line));
+process.exitCode = wrong.length === 0 ? 0 : 1;

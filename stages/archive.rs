@@ -1,7 +1,8 @@
 //! `archive`: stores messages straight from their slots, a batch in one transaction (13/WAKU2-STORE).
 //!
-//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it is stored, or counted as failed: a
-//! failing disk costs the messages it fails on and nothing else, an archive that another program holds costs none.
+//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it by `next` is in the archive; one whose
+//! transaction failed leaves by `failed`, and is counted: a failing disk costs the messages it fails on and nothing else,
+//! an archive that another program holds costs none.
 //! Cost: what the archive writes; no copy of ours.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,9 +63,9 @@ impl ArchiveStage {
         Self { archive: Some(archive), topics, backlog, counters, logged: None }
     }
 
-    /// False when the batch must be tried again later.
-    fn store(&mut self, batch: &Messages<'_>) -> bool {
-        let Some(archive) = &mut self.archive else { return true };
+    /// The port by which the batch leaves; none when it must be tried again later.
+    fn store(&mut self, batch: &Messages<'_>) -> Option<usize> {
+        let Some(archive) = &mut self.archive else { return Some(FAILED) };
         let topics = &self.topics;
         let started = Instant::now();
         // A panic inside the archive costs this batch, as an error does, and not the account of what waits.
@@ -77,16 +78,17 @@ impl ArchiveStage {
             Ok(Ok(outcome)) => {
                 self.counters.stored.add(outcome.stored);
                 self.counters.duplicates.add(outcome.duplicates);
+                return Some(NEXT);
             }
             Ok(Err(error @ ArchiveError::Busy { .. })) => {
                 self.counters.put_off.add(1);
                 tracing::warn!(%error, messages = batch.len(), "messages wait for the archive");
-                return false;
+                return None;
             }
             Ok(Err(error)) => self.fail(batch.len(), &error.to_string()),
             Err(_) => self.fail(batch.len(), "the archive panicked"),
         }
-        true
+        Some(FAILED)
     }
 
     fn fail(&mut self, messages: usize, error: &str) {
@@ -112,10 +114,11 @@ fn archive_message<'a>(topics: &'a TopicTable, view: View<'a, WakuRecord>) -> Ar
 }
 
 const NEXT: usize = 0;
+const FAILED: usize = 1;
 
 impl Stage<WakuRecord> for ArchiveStage {
     fn ports(&self) -> &'static [&'static str] {
-        &["next"]
+        &["next", "failed"]
     }
 
     fn batch_limit(&self) -> BatchLimit {
@@ -123,14 +126,9 @@ impl Stage<WakuRecord> for ArchiveStage {
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        if !self.store(batch) {
-            // What is not taken is presented again; what comes meanwhile waits within the backlog's bound.
-            return;
-        }
-        for envelope in batch {
-            self.backlog.settle(1, envelope.slot_bytes() as u64);
-            ports.send(NEXT, envelope);
-        }
+        // What is not taken is presented again; what comes meanwhile waits within the backlog's bound.
+        let Some(port) = self.store(batch) else { return };
+        batch.pass(ports, port, |envelope| self.backlog.settle(1, envelope.slot_bytes() as u64));
     }
 
     /// Everything is stored: leaves the files as a reader wants to find them.

@@ -188,11 +188,10 @@ impl Stage<WakuRecord> for Event {
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        for envelope in batch {
+        batch.pass(ports, NEXT, |envelope| {
             if !envelope.record().repeated {
-                self.cache.keep(&envelope);
+                self.cache.keep(envelope);
             }
-            ports.send(NEXT, envelope);
-        }
+        });
     }
 }

@@ -127,7 +127,7 @@ impl Stage<WakuRecord> for Filter {
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        for envelope in batch {
+        batch.pass(ports, NEXT, |envelope| {
             if self.subscriptions.count() > 0 {
                 let record = envelope.record();
                 let content_topic =
@@ -136,8 +136,7 @@ impl Stage<WakuRecord> for Filter {
                 self.subscriptions.checked.add(1);
                 self.subscriptions.matched.add(matched as u64);
             }
-            ports.send(NEXT, envelope);
-        }
+        });
     }
 }
 

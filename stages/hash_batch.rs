@@ -15,13 +15,12 @@ pub(crate) struct HashBatch {
     scratch: Scratch,
 }
 
-impl Default for HashBatch {
-    fn default() -> Self {
-        Self { jobs: Vec::with_capacity(WINDOW), digests: Box::new([[0; 32]; WINDOW]), scratch: Scratch::new() }
-    }
-}
-
 impl HashBatch {
+    /// Uses the kernels that `scratch` was made with.
+    pub fn new(scratch: Scratch) -> Self {
+        Self { jobs: Vec::with_capacity(WINDOW), digests: Box::new([[0; 32]; WINDOW]), scratch }
+    }
+
     /// Hashes at most [`WINDOW`] jobs side by side; the digests are in the order of the jobs.
     pub fn hash<'a>(&mut self, jobs: impl Iterator<Item = Job<'a>>) -> &[Digest] {
         let mut batch = emptied(std::mem::take(&mut self.jobs));

@@ -1,7 +1,7 @@
 //! What a Levada node can do with a message, one stage a file. This listing is the list.
 //!
 //! A message goes `id_hash → seen → decode → validate → message_hash → relay → trace → filter → event → backlog →
-//! archive → answer`; a topology may leave stages out or place them on other workers. Every stage takes the envelope
+//! archive → sync → answer`; a topology may leave stages out or place them on other workers. Every stage takes the envelope
 //! and passes it on; none copies or decodes a payload again.
 
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ pub mod id_hash;
 pub mod message_hash;
 pub mod relay;
 pub mod seen;
+pub mod sync;
 pub mod trace;
 pub mod validate;
 

@@ -1,20 +1,18 @@
 //! `seen`: ends duplicates before they are decoded, by the whole 32-byte gossipsub id.
 //!
-//! Cost: one lookup per message. The set is shared by all lanes, fixed in bytes, and remembers an id for one to two
-//! windows of time, or until as many newer ids have pushed it out.
+//! Cost: one lookup per message. The set is shared by all lanes without a lock, fixed in bytes, and remembers an id for
+//! one to two windows of time, or until as many newer ids have pushed it out.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use levada_engine::seen::{Set, Sight};
 use levada_engine::{BatchLimit, Counter, Stage};
 use levada_wire::hash::Digest;
 use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 
 use crate::{Messages, Ports};
-
-/// Locks the set is split over, by the first byte of the id.
-const SHARDS: usize = 16;
 
 /// Ids the default set remembers at least: two minutes at a thousand messages a second.
 pub const IDS_MAX: usize = 131_072;
@@ -22,22 +20,18 @@ pub const IDS_MAX: usize = 131_072;
 /// How long an id is remembered at least, the seen time of 11/WAKU2-RELAY's reference configuration.
 pub const WINDOW: Duration = Duration::from_secs(120);
 
-/// The ids seen lately.
+/// The mark of an id that a peer has sent.
+const BY_PEER: u8 = 1;
+
+/// The ids seen lately, and whether a peer has sent each.
 #[derive(Debug)]
 pub struct SeenSet {
-    shards: [Mutex<Generations>; SHARDS],
-    ids_per_generation: usize,
+    ids: Set,
     window: Duration,
+    started: Instant,
+    /// When the window that is open began, in nanoseconds after `started`.
+    opened_ns: AtomicU64,
     duplicates: Counter,
-}
-
-/// Two maps: new ids go into the young one; when it is full or old, it becomes the old one and the old one is emptied.
-/// Beside each id: whether a peer has sent it.
-#[derive(Debug)]
-struct Generations {
-    young: HashMap<Digest, bool>,
-    old: HashMap<Digest, bool>,
-    since: Instant,
 }
 
 /// What the set knows of an id.
@@ -52,40 +46,46 @@ pub enum Sighting {
 }
 
 impl SeenSet {
-    /// A set that remembers each id for at least `window`, unless more than `ids_max` newer ones arrive within it.
-    /// Allocates everything at once.
+    /// A set that remembers each id for at least `window`, unless more than `ids_max` newer ones arrive within it. (Five ids
+    /// in a million go sooner, when the set is full: [`Set`] says why.) Allocates everything at once.
     pub fn new(ids_max: usize, window: Duration) -> Self {
-        let ids_per_generation = ids_max.div_ceil(SHARDS).max(1);
-        let set = || HashMap::with_capacity(ids_per_generation);
-        let shard = |_| Mutex::new(Generations { young: set(), old: set(), since: Instant::now() });
-        Self { shards: std::array::from_fn(shard), ids_per_generation, window, duplicates: Counter::new() }
+        let (ids, started) = (Set::new(ids_max), Instant::now());
+        Self { ids, window, started, opened_ns: AtomicU64::new(0), duplicates: Counter::new() }
     }
 
-    /// Remembers the id, and says what was known of it.
+    /// Remembers the id, and says what was known of it. Of all threads that insert an id at once, one gets
+    /// [`Sighting::New`].
     pub fn insert(&self, id: &Digest, origin: Origin) -> Sighting {
-        let shard = &self.shards[usize::from(id[0]) % SHARDS];
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        let shard = &mut *shard;
-        if shard.young.len() >= self.ids_per_generation || shard.since.elapsed() >= self.window {
-            std::mem::swap(&mut shard.young, &mut shard.old);
-            shard.young.clear();
-            shard.since = Instant::now();
-        }
         let by_peer = origin == Origin::Gossip;
-        let Some(sent_by_peer) = shard.young.get_mut(id).or_else(|| shard.old.get_mut(id)) else {
-            shard.young.insert(*id, by_peer);
-            return Sighting::New;
-        };
-        if by_peer && std::mem::replace(sent_by_peer, true) {
-            self.duplicates.add(1);
-            return Sighting::Duplicate;
+        match self.ids.insert(id, if by_peer { BY_PEER } else { 0 }) {
+            Sight::New => Sighting::New,
+            Sight::Known { marks } if by_peer && marks & BY_PEER != 0 => {
+                self.duplicates.add(1);
+                Sighting::Duplicate
+            }
+            Sight::Known { .. } => Sighting::Repeated,
         }
-        Sighting::Repeated
+    }
+
+    /// Opens the next window when the present one is over at `now`, and so forgets ids that are two windows old. For any
+    /// thread to call, again and again; each window is opened once.
+    pub fn tidy(&self, now: Instant) {
+        let now_ns = now.saturating_duration_since(self.started).as_nanos() as u64;
+        let opened_ns = self.opened_ns.load(Relaxed);
+        let is_over = u128::from(now_ns.saturating_sub(opened_ns)) >= self.window.as_nanos();
+        if is_over && self.opened_ns.compare_exchange(opened_ns, now_ns, Relaxed, Relaxed).is_ok() {
+            self.ids.rotate();
+        }
     }
 
     /// Duplicates found so far.
     pub fn duplicates_total(&self) -> u64 {
         self.duplicates.value()
+    }
+
+    /// Ids forgotten before their time, for want of room among those that hash alike.
+    pub fn crowded_out_total(&self) -> u64 {
+        self.ids.crowded_out_total()
     }
 }
 
@@ -133,6 +133,10 @@ impl Stage<WakuRecord> for Seen {
             }
         }
     }
+
+    fn housekeeping(&mut self) {
+        self.set.tidy(Instant::now());
+    }
 }
 
 #[cfg(test)]
@@ -165,20 +169,30 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_ids_are_remembered_and_the_set_stays_bounded() {
+    fn the_newest_ids_are_remembered_and_old_ones_pushed_out() {
         let set = SeenSet::new(1_600, WINDOW);
         (0..100_000).for_each(|number| assert_eq!(set.insert(&id(number), Origin::Gossip), Sighting::New));
         let newest = |number| set.insert(&id(number), Origin::Gossip) == Sighting::Duplicate;
         assert!((99_000..100_000).all(newest), "fewer than ids_max newer ones came since");
+        assert!(set.crowded_out_total() < 100, "{} of 100 000", set.crowded_out_total());
         assert_eq!(set.insert(&id(0), Origin::Gossip), Sighting::New, "an old id has been pushed out");
-        let kept: usize = set.shards.iter().map(|shard| shard.lock().map_or(0, |s| s.young.len() + s.old.len())).sum();
-        assert!(kept <= 2 * 1_600);
     }
 
     #[test]
-    fn an_id_is_forgotten_after_two_windows() {
-        let set = SeenSet::new(1_000, Duration::ZERO);
-        // Ids of one shard: each turns the generations.
-        assert!([16, 32, 48, 16].iter().all(|number| set.insert(&id(*number), Origin::Gossip) == Sighting::New));
+    fn an_id_is_remembered_for_one_window_and_forgotten_after_two() {
+        let set = SeenSet::new(1_000, WINDOW);
+        let after = |seconds| set.tidy(set.started + Duration::from_secs(seconds));
+        after(100);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::New);
+        // The window that began with the set ends; that of a second call just after it has not.
+        after(120);
+        after(121);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Duplicate);
+        assert_eq!(set.insert(&id(2), Origin::Gossip), Sighting::New);
+        after(239);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Duplicate);
+        after(240);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::New);
+        assert_eq!(set.insert(&id(2), Origin::Gossip), Sighting::Duplicate);
     }
 }

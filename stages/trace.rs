@@ -88,13 +88,12 @@ impl Stage<WakuRecord> for Trace {
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        for envelope in batch {
+        batch.pass(ports, NEXT, |envelope| {
             let (data, record) = (envelope.payload(), envelope.record());
             if !record.repeated {
                 self.traffic.count(record.topic, data.len() as u64);
             }
             tracing::trace!(hash = %Hex(&record.hash), bytes = data.len(), peer = record.peer, "message");
-            ports.send(NEXT, envelope);
-        }
+        });
     }
 }

@@ -25,13 +25,10 @@ fn row(archive: &ArchiveChoice) -> Row {
     let options = Options {
         messages,
         warmup: messages / 10,
-        seed: 42,
-        window: 32,
-        workers: 1,
         archives: vec![archive.clone()],
         runs: 1,
         measured_ns_min,
-        heap_series: None,
+        ..Options::default()
     };
     micro::run(&options, |_| ()).expect("the scenario runs").rows.remove(0)
 }

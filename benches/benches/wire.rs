@@ -2,6 +2,8 @@
 
 #[path = "shared/comparison.rs"]
 mod comparison;
+#[path = "shared/prost_message.rs"]
+mod prost_message;
 #[path = "shared/repeat.rs"]
 mod repeat;
 
@@ -12,26 +14,8 @@ use levada_benches::workload::{self, CONTENT_TOPIC, PROFILE, PUBSUB_TOPIC};
 use levada_wire::hash::{Digest, message_hash};
 use levada_wire::waku::message::decode;
 use prost::Message as _;
+use prost_message::ProstMessage;
 use repeat::repeat;
-
-/// As prost reads it, with payloads that share the received bytes.
-#[derive(Clone, PartialEq, prost::Message)]
-struct ProstMessage {
-    #[prost(bytes = "bytes", tag = "1")]
-    payload: Bytes,
-    #[prost(string, tag = "2")]
-    content_topic: String,
-    #[prost(uint32, tag = "3")]
-    version: u32,
-    #[prost(sint64, tag = "10")]
-    timestamp: i64,
-    #[prost(bytes = "bytes", tag = "11")]
-    meta: Bytes,
-    #[prost(bytes = "bytes", tag = "21")]
-    proof: Bytes,
-    #[prost(bool, tag = "31")]
-    ephemeral: bool,
-}
 
 const TIMESTAMP: i64 = 1_700_000_000_000_000_000;
 

@@ -2,5 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bound;
+pub mod hash;
+pub mod median;
 pub mod micro;
+pub mod render;
+mod slots;
 pub mod workload;

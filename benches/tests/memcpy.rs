@@ -45,7 +45,9 @@ fn the_override_copies_and_counts() {
     let least = memcpy::CALL_BYTES_MIN;
     for (bytes, counted) in black_box([(0, 0), (least - 1, 0), (least, least), (5_000, 5_000)]) {
         let mut to = vec![0; bytes];
+        let before = memcpy::copied_bytes_of_thread();
         assert_eq!(copied(|| to.copy_from_slice(&pattern[..bytes])), counted as u64);
+        assert_eq!(memcpy::copied_bytes_of_thread() - before, counted as u64);
         assert_eq!(to, pattern[..bytes]);
     }
     // Overlapping in both directions, and by one byte.
@@ -81,13 +83,11 @@ fn rounds_copy_what_is_counted(workers: usize, archive: ArchiveChoice, expected_
     let options = Options {
         messages: MESSAGES,
         warmup: 0,
-        seed: 42,
-        window: 32,
         workers,
         archives: vec![archive],
         runs: 1,
         measured_ns_min: 50_000_000,
-        heap_series: None,
+        ..Options::default()
     };
     let mut report = None;
     memcpy::count_this_thread(false);

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use levada_archive::{Archive, ArchiveMessage, DatabaseUrl, SqliteArchive};
-use levada_benches::micro::{self, ArchiveChoice, BenchError, Format, Options, Report, Row};
+use levada_benches::micro::{self, ArchiveChoice, BenchError, Digests, Format, HashChoice, Options, Report, Row};
+use levada_engine::Placement;
 use levada_engine::heap::CountingAllocator;
 use serde_json::Value;
 
@@ -38,7 +39,21 @@ const PROMISED: [&str; 22] = [
     "runs",
     "spread_pct",
 ];
-const EXTRAS: [&str; 6] = ["archive", "workers", "rounds", "work", "ratio_to_sha2", "noisy"];
+const EXTRAS: [&str; 13] = [
+    "archive",
+    "workers",
+    "placement",
+    "hash",
+    "digests",
+    "rounds",
+    "work",
+    "rate_msg_per_s",
+    "achieved_msg_per_s",
+    "ns_per_msg_max",
+    "ids_per_msg",
+    "ratio_to_sha2",
+    "noisy",
+];
 
 /// Payload bytes of 60 messages: 15 of 10 kB, 30 of 50 kB, 15 of 150 kB.
 const PAYLOAD_MB: f64 = 3.9;
@@ -53,13 +68,11 @@ fn options(archives: Vec<ArchiveChoice>) -> Options {
     Options {
         messages: 60,
         warmup: 8,
-        seed: 42,
         window: 16,
-        workers: 1,
         archives,
         runs: 1,
         measured_ns_min: 20_000_000,
-        heap_series: None,
+        ..Options::default()
     }
 }
 
@@ -100,6 +113,59 @@ fn one_decode_one_hash_and_at_most_the_copy_of_the_archive() {
             assert!(row.ns_per_msg_p50 > 0 && row.ns_per_msg_p50 <= row.ns_per_msg_p99, "{name}");
         }
     }
+}
+
+#[test]
+fn two_digests_are_an_id_and_a_hash() {
+    let _alone = alone();
+    let none = options(vec![ArchiveChoice::None]);
+    let one = run(&none).rows.remove(0);
+    let two = run(&Options { digests: Digests::IdAndHash, ..none }).rows.remove(0);
+    assert_eq!((one.digests, one.ids_per_msg, one.hashes_per_msg), (1, 0.0, 1.0));
+    assert_eq!((two.digests, two.ids_per_msg, two.hashes_per_msg), (2, 1.0, 1.0));
+    // The id covers the encoded message: the payload and a few bytes more, as the hash does.
+    let more = two.hashed_MB - one.hashed_MB;
+    assert!(more > PAYLOAD_MB && more < PAYLOAD_MB * 1.01, "{more} MB");
+    assert_eq!(counted(&one).0, counted(&two).0);
+}
+
+#[test]
+fn every_placement_and_way_to_hash_counts_the_same() {
+    let _alone = alone();
+    let mut all = Vec::new();
+    for placement in [Placement::PerCore, Placement::Dedicated] {
+        let hashes = vec![HashChoice::Sha2, HashChoice::Multi];
+        let report = run(&Options { placement, hashes, workers: 2, ..options(every_archive()) });
+        let names: Vec<(&str, &str)> =
+            report.rows.iter().map(|row| (row.hash.as_str(), row.archive.as_str())).collect();
+        let expected = ["none", "memory", "sqlite://:memory:"].map(|archive| [("sha2", archive), ("multi", archive)]);
+        assert_eq!(names, expected.concat());
+        all.push(report.rows.iter().map(counted).collect::<Vec<_>>());
+    }
+    assert_eq!(all[0], all[1]);
+    for ways in all[0].chunks(2) {
+        assert_eq!(ways[0], ways[1]);
+    }
+}
+
+#[test]
+fn the_open_loop_counts_latency_from_when_a_message_was_due() {
+    let _alone = alone();
+    let none = options(vec![ArchiveChoice::None]);
+    let closed = run(&none).rows.remove(0);
+    assert_eq!((closed.rate_msg_per_s, closed.achieved_msg_per_s), (0, 0.0));
+    assert!(closed.kept_up());
+    // Sixty messages that are due within 6 us cannot be done as fast as that by any machine, and the last one waits for
+    // nearly all the others, which the window alone would hide.
+    let flood = run(&Options { rate_msg_per_s: Some(10_000_000), window: 1, ..none.clone() }).rows.remove(0);
+    assert_eq!((flood.rate_msg_per_s, flood.decodes_per_msg, flood.hashes_per_msg), (10_000_000, 1.0, 1.0));
+    assert!(!flood.kept_up() && flood.achieved_msg_per_s < 9_500_000.0, "{}", flood.achieved_msg_per_s);
+    let (last_ns, round_ns) = (flood.ns_per_msg_max as f64, flood.wall_ms * 1e6);
+    assert!(last_ns > round_ns / 2.0, "the last message counts {last_ns} ns of a round of {round_ns} ns");
+    // A rate that leaves the path idle: a round takes as long as its schedule, however fast the path is.
+    let slow = run(&Options { rate_msg_per_s: Some(1_000), ..none }).rows.remove(0);
+    assert!(slow.msg_per_s < 2_000.0 && slow.achieved_msg_per_s <= 1_000.0, "{}", slow.msg_per_s);
+    assert!(slow.ns_per_msg_p50 <= slow.ns_per_msg_p99 && slow.ns_per_msg_p99 <= slow.ns_per_msg_max);
 }
 
 #[test]
@@ -148,7 +214,7 @@ fn the_formats_agree() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0].split(',').collect::<Vec<_>>(), names);
-    assert!(lines[1].starts_with("micro,\"sqlite://a,\"\"b\"\".db\",1,60,"), "{}", lines[1]);
+    assert!(lines[1].starts_with("micro,\"sqlite://a,\"\"b\"\".db\",1,per-core,multi,1,60,"), "{}", lines[1]);
 
     let table = report.render(Format::Table);
     let columns: Vec<&str> = table.lines().map_while(|line| line.split_whitespace().next()).collect();
@@ -157,7 +223,7 @@ fn the_formats_agree() {
 }
 
 /// The columns that are no numbers.
-const TEXTS: [&str; 5] = ["scenario", "archive", "payload_profile", "work", "noisy"];
+const TEXTS: [&str; 7] = ["scenario", "archive", "placement", "hash", "payload_profile", "work", "noisy"];
 
 #[test]
 fn a_file_is_left_empty_and_can_be_used_again() {
@@ -166,7 +232,7 @@ fn a_file_is_left_empty_and_can_be_used_again() {
     let path = folder.path().join("bench.sqlite3");
     let report = run(&Options { runs: 2, ..options(vec![file(&path)]) });
     assert_eq!((report.rows[0].runs, report.rows[0].copies_per_msg), (2, 1.0));
-    assert_eq!(SqliteArchive::open(&path).unwrap().message_count().unwrap(), 0);
+    assert_eq!(levada_archive::open(&DatabaseUrl::Sqlite(path)).unwrap().message_count().unwrap(), 0);
 }
 
 #[test]
@@ -187,10 +253,12 @@ fn an_archive_with_messages_is_refused_and_kept() {
     archive.insert_batch(&mut [message].into_iter()).unwrap();
     Box::new(archive).close().unwrap();
 
+    let nowhere = micro::run(&options(vec![file(&folder.path().join("none/a.sqlite3"))]), |_| ()).unwrap_err();
+    assert!(nowhere.to_string().ends_with("or name another with --archive"), "{nowhere}");
     let error = micro::run(&options(vec![file(&path)]), |_| ()).unwrap_err();
     assert!(matches!(error, BenchError::ArchiveInUse { messages: 1, .. }), "{error}");
     assert!(error.to_string().contains("--archive"), "{error}");
-    assert_eq!(SqliteArchive::open(&path).unwrap().message_count().unwrap(), 1);
+    assert_eq!(levada_archive::open(&DatabaseUrl::Sqlite(path)).unwrap().message_count().unwrap(), 1);
 }
 
 #[test]
@@ -231,10 +299,16 @@ fn nothing_to_measure_is_refused() {
         (Options { window: 0, ..whole.clone() }, "window"),
         (Options { workers: 0, ..whole.clone() }, "workers"),
         (Options { runs: 0, ..whole.clone() }, "runs"),
+        (Options { rate_msg_per_s: Some(0), ..whole.clone() }, "rate"),
     ] {
         let error = micro::run(&options, |_| ()).unwrap_err();
         assert!(error.to_string().contains(&format!("--{option}")), "{error}");
     }
+    let turned_by_hand = Options { placement: Placement::Invoker, ..whole.clone() };
+    assert!(matches!(micro::run(&turned_by_hand, |_| ()), Err(BenchError::Invoker)));
+    let slow = Options { messages: 1_000, rate_msg_per_s: Some(50), ..options(every_archive()) };
+    let error = micro::run(&slow, |_| ()).unwrap_err();
+    assert!(matches!(error, BenchError::SlowRate { seconds: 20, .. }), "{error}");
     let report = run(&Options { warmup: 0, window: 1, messages: 1, ..whole });
     assert_eq!((report.rows[0].msgs, report.rows[0].decodes_per_msg), (1, 1.0));
 }

@@ -17,7 +17,7 @@ pub enum BenchError {
     #[error("cannot start the measured path: {0}")]
     Topology(#[from] TopologyError),
     /// The archive could not be opened or emptied.
-    #[error("cannot use the archive of the benchmark: {0}")]
+    #[error("cannot use the archive of the benchmark: {}", with_flag_of_bench(.0))]
     Archive(#[from] ArchiveError),
     /// A round failed.
     #[error(transparent)]
@@ -32,6 +32,19 @@ pub enum BenchError {
         stored: u64,
         /// Of so many.
         messages: u64,
+    },
+    /// The open loop's round would outlast the time for which a message may be archived.
+    #[error(
+        "at --rate={rate_msg_per_s} a round of {messages} messages takes {seconds} s, and a message may be archived for 20 s only; use a \
+         higher --rate, fewer --messages or --archive=none"
+    )]
+    SlowRate {
+        /// The rate.
+        rate_msg_per_s: u64,
+        /// Messages in a round.
+        messages: usize,
+        /// How long a round would take.
+        seconds: u64,
     },
     /// An archive that holds messages already would be emptied by the benchmark.
     #[error(
@@ -55,6 +68,27 @@ pub enum BenchError {
         /// The option.
         option: &'static str,
     },
+    /// Too few messages to fill the longest backlog.
+    #[error("{messages} messages do not make the longest backlog; use --messages={messages_min} or more")]
+    FewMessages {
+        /// How many.
+        messages: usize,
+        /// At least.
+        messages_min: usize,
+    },
+    /// Two ways to hash gave different digests.
+    #[error(
+        "the digests at backlog {backlog} are not those of the sha2 crate; kernel {kernel} cannot be trusted on this machine"
+    )]
+    Digests {
+        /// The backlog.
+        backlog: String,
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// A path that its caller turns has no threads to measure.
+    #[error("the benchmark measures worker threads; place the stages per core or dedicated")]
+    Invoker,
     /// The counters of two rounds differ.
     #[error(
         "two rounds of the same messages were counted differently ({first} and {other}); the counters cannot be trusted"
@@ -73,6 +107,11 @@ pub enum BenchError {
         /// The system's reason.
         source: std::io::Error,
     },
+}
+
+/// The sentence of an archive, which names the flag of a node.
+fn with_flag_of_bench(error: &ArchiveError) -> String {
+    error.to_string().replace("--store-message-db-url", "--archive")
 }
 
 impl BenchError {

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use levada_archive::Archive as _;
-use levada_engine::{Arena, ArenaConfig, ClassConfig, Drained, heap};
+use levada_engine::{Arena, Drained, Placement, heap};
 use levada_stages::event::Interest;
 use levada_stages::unix_ns;
 use levada_wire::hash::{Digest, sha256};
 use levada_wire::waku::WakuRecord;
 
+use crate::micro::arrivals::Arrivals;
 use crate::micro::counts::Counts;
 use crate::micro::error::BenchError;
 use crate::micro::histogram::Histogram;
-use crate::micro::options::{ArchiveChoice, Options};
+use crate::micro::options::{ArchiveChoice, Configuration, Options};
 use crate::micro::round::{Message, Round, STALL_LIMIT};
 use crate::micro::series::Series;
 use crate::micro::topology::{self, ArchivePlace, DRAIN_LIMIT, Shared, SharedArchive};
 use crate::micro::{memory, yardstick};
+use crate::slots::{arena_for, fill};
 use crate::workload;
 
 /// What one run measured.
@@ -26,7 +28,9 @@ pub struct Run {
     pub rounds: usize,
     /// Wall time of all rounds, in nanoseconds.
     pub measured_ns: u64,
-    /// Time of each message from taken to done, in nanoseconds.
+    /// In an open loop, the time in which all messages arrived, in nanoseconds.
+    pub scheduled_ns: u64,
+    /// Time of each message from taken to done, in an open loop from when it was due, in nanoseconds.
     pub latencies_ns: Histogram,
     /// Counters of one round; the same in every round.
     pub counts: Counts,
@@ -48,25 +52,22 @@ pub struct Run {
     pub retained_bytes: u64,
 }
 
-/// Room for timestamp, topic and field headers around a payload.
-const ENVELOPE_BYTES: usize = 256;
-
 /// Runs one configuration once.
-pub fn run(options: &Options, archive: &ArchiveChoice, series: &Series) -> Result<Run, BenchError> {
+pub fn run(options: &Options, configuration: &Configuration, series: &Series) -> Result<Run, BenchError> {
     heap::track_bytes(true);
-    let run = run_tracked(options, archive, series);
+    let run = run_tracked(options, configuration, series);
     heap::track_bytes(false);
     run
 }
 
-fn run_tracked(options: &Options, archive: &ArchiveChoice, series: &Series) -> Result<Run, BenchError> {
+fn run_tracked(options: &Options, configuration: &Configuration, series: &Series) -> Result<Run, BenchError> {
     let sizes = workload::payload_sizes(options.seed, options.messages);
     let warmup_sizes = workload::payload_sizes(options.seed.wrapping_add(1), options.warmup);
     let arena = arena_for(sizes.iter().chain(&warmup_sizes))?;
     let shared = Shared::new(&arena);
-    let archive = open(archive, options.workers)?;
+    let archive = open(&configuration.archive, options)?;
     let round = Round::new(options.messages.max(options.warmup), options.window, STALL_LIMIT);
-    let running = topology::start(&arena, &round, &shared, archive.clone(), options.workers)?;
+    let running = topology::start(&arena, &round, &shared, archive.clone(), options.layout(configuration.hash))?;
     series.watch(&arena);
 
     let topic = shared.topic;
@@ -74,10 +75,11 @@ fn run_tracked(options: &Options, archive: &ArchiveChoice, series: &Series) -> R
     let mut messages = fill(&arena, options.seed, 0, &sizes, topic);
     drop((sizes, warmup_sizes));
     let slot_bytes = slot_bytes(&arena);
-    let mut bench =
-        Bench { round: &round, shared: &shared, arena: &arena, archive: archive.map(|(archive, _)| archive), topic };
+    let archive = archive.map(|(archive, _)| archive);
+    let mut bench = Bench { round: &round, shared: &shared, arena: &arena, archive, topic, arrivals: None };
     bench.round(&mut warmup)?;
     drop(warmup);
+    bench.arrivals = options.rate_msg_per_s.map(|rate| Arrivals::new(options.seed, rate));
     let work = work_of(&messages);
     let mut run = bench.rounds(&mut messages, options.measured_ns_min)?;
 
@@ -126,6 +128,8 @@ struct Bench<'a> {
     arena: &'a Arc<Arena<WakuRecord>>,
     archive: Option<SharedArchive>,
     topic: u32,
+    /// The open loop's schedule, if it is one.
+    arrivals: Option<Arrivals>,
 }
 
 impl Bench<'_> {
@@ -134,6 +138,7 @@ impl Bench<'_> {
         let mut run = Run {
             rounds: 0,
             measured_ns: 0,
+            scheduled_ns: 0,
             latencies_ns: Histogram::default(),
             counts: Counts::default(),
             work: Digest::default(),
@@ -151,6 +156,9 @@ impl Bench<'_> {
                 return Err(BenchError::counters(&run.counts, &counts));
             }
             run.measured_ns += wall_ns;
+            if self.arrivals.is_some() {
+                run.scheduled_ns += self.round.scheduled_ns(messages.len());
+            }
             run.counts = counts;
             run.allocations.add(counts.allocations);
             run.rounds += 1;
@@ -168,7 +176,7 @@ impl Bench<'_> {
         restamp(self.arena, messages);
         let counters = &self.shared.archive_counters;
         let (before, stored) = (Counts::now(), counters.stored.value());
-        let wall_ns = self.round.run(messages)?;
+        let wall_ns = self.round.run(messages, self.arrivals.as_mut())?;
         let counts = Counts::now().since(&before);
         if self.archive.is_some() {
             let (stored, messages) = (counters.stored.value() - stored, messages.len() as u64);
@@ -179,55 +187,25 @@ impl Bench<'_> {
         Ok((wall_ns, counts))
     }
 
-    /// Lets go of what the last round left behind: handles to slots in the REST cache, and messages in the archive.
+    /// Lets go of what the last round left behind: handles to slots in the REST cache, messages in the archive, and their keys.
     fn clear(&mut self) -> Result<(), BenchError> {
         self.shared.cache.take(Interest::Topic(self.topic));
+        self.shared.sync.prune_before(unix_ns());
         self.archive.as_mut().map_or(Ok(()), |archive| Ok(archive.clear()?))
     }
 }
 
-fn open(choice: &ArchiveChoice, workers: usize) -> Result<Option<(SharedArchive, ArchivePlace)>, BenchError> {
+fn open(choice: &ArchiveChoice, options: &Options) -> Result<Option<(SharedArchive, ArchivePlace)>, BenchError> {
     let ArchiveChoice::Database(url) = choice else { return Ok(None) };
     let archive = levada_archive::open(url)?;
     let messages = archive.message_count()?;
     if messages > 0 {
         return Err(BenchError::ArchiveInUse { location: archive.location(), messages });
     }
-    let inline = matches!(url, levada_archive::DatabaseUrl::Memory) && workers == 1;
+    let one_worker = options.workers == 1 && options.placement == Placement::PerCore;
+    let inline = matches!(url, levada_archive::DatabaseUrl::Memory) && one_worker;
     let place = if inline { ArchivePlace::Path } else { ArchivePlace::Own };
     Ok(Some((SharedArchive::new(archive), place)))
-}
-
-/// One slot per message, touched before the clock starts.
-fn arena_for<'a>(sizes: impl Iterator<Item = &'a usize> + Clone) -> Result<Arc<Arena<WakuRecord>>, BenchError> {
-    let mut classes: Vec<ClassConfig> = Vec::new();
-    let mut floor = 0;
-    for (bytes, _) in workload::PROFILE {
-        let payload_bytes = (bytes + ENVELOPE_BYTES).next_multiple_of(4_096);
-        let slots = sizes.clone().filter(|size| (floor..=bytes).contains(*size)).count();
-        floor = bytes + 1;
-        if slots > 0 {
-            classes.push(ClassConfig { payload_bytes, slots: slots as u32 });
-        }
-    }
-    Ok(Arena::new(&ArenaConfig { classes, huge_pages: true, prefault: true })?)
-}
-
-/// Encodes the messages into slots, numbered from `first`.
-fn fill(arena: &Arc<Arena<WakuRecord>>, seed: u64, first: usize, sizes: &[usize], topic: u32) -> Vec<Message> {
-    let mut payload = vec![0; workload::PROFILE[workload::PROFILE.len() - 1].0];
-    let fill_one = |(position, size): (usize, &usize)| {
-        let payload = &mut payload[..*size];
-        workload::fill_payload(seed, (first + position) as u64, payload);
-        let message = workload::message(payload, unix_ns());
-        let mut slot = arena.claim(message.encoded_len()).expect("the arena has a slot for each message");
-        let bytes = message.encode_into(slot.payload_mut()).expect("the slot was claimed by the encoded length");
-        slot.set_len(bytes);
-        // Collect files the latency under the ticket.
-        *slot.record_mut() = WakuRecord { topic, ticket: position as u64, ..WakuRecord::default() };
-        slot.share().hold()
-    };
-    sizes.iter().enumerate().map(fill_one).collect()
 }
 
 /// Puts the messages back in order, as if just arrived: timestamps from now on, one nanosecond apart, records fresh.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use levada_archive::DatabaseUrl;
+use levada_engine::Placement;
+use levada_wire::hash::{Kernel, Scratch};
 
 /// Where the messages of a run are archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,74 @@ impl ArchiveChoice {
     }
 }
 
+/// How the stages hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashChoice {
+    /// One message after another, by the `sha2` crate.
+    Sha2,
+    /// What waits side by side, in the lanes of the kernel that suits the number: what a node does.
+    Multi,
+}
+
+impl HashChoice {
+    /// As it stands in the table.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Sha2 => "sha2",
+            Self::Multi => "multi",
+        }
+    }
+
+    /// What a hash stage needs to hash like this.
+    pub fn scratch(self) -> Scratch {
+        match self {
+            Self::Sha2 => Scratch::with_kernel(Kernel::Sha2).expect("every CPU runs the crate"),
+            Self::Multi => Scratch::new(),
+        }
+    }
+}
+
+/// Which digests the path computes of each message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digests {
+    /// The message hash: nwaku's micro scenario.
+    Hash,
+    /// The message id over the encoded message, before it is decoded, and the message hash: what a receiver computes.
+    IdAndHash,
+}
+
+impl Digests {
+    /// How many there are.
+    pub const fn count(self) -> usize {
+        match self {
+            Self::Hash => 1,
+            Self::IdAndHash => 2,
+        }
+    }
+}
+
+/// How the path of one run is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// Lanes of the path.
+    pub workers: usize,
+    /// A worker for each lane, or for each stage.
+    pub placement: Placement,
+    /// What is hashed.
+    pub digests: Digests,
+    /// And how.
+    pub hash: HashChoice,
+}
+
+/// One row of the report.
+#[derive(Debug, Clone)]
+pub struct Configuration {
+    /// Where messages are archived.
+    pub archive: ArchiveChoice,
+    /// How they are hashed.
+    pub hash: HashChoice,
+}
+
 /// One micro benchmark.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -34,14 +104,59 @@ pub struct Options {
     pub seed: u64,
     /// Most messages in flight.
     pub window: usize,
-    /// Workers that run the path.
+    /// Lanes of the path; with [`Placement::PerCore`], as many workers.
     pub workers: usize,
-    /// One configuration per archive.
+    /// [`Placement::PerCore`] or [`Placement::Dedicated`].
+    pub placement: Placement,
+    /// Digests of each message.
+    pub digests: Digests,
+    /// Messages that arrive per second, whether or not the path keeps up; none: the next one when the window allows it.
+    pub rate_msg_per_s: Option<u64>,
+    /// A configuration for each archive and each way to hash.
     pub archives: Vec<ArchiveChoice>,
+    /// Ways to hash.
+    pub hashes: Vec<HashChoice>,
     /// Runs per configuration, interleaved.
     pub runs: usize,
     /// A run repeats its round until this much time was measured, in nanoseconds.
     pub measured_ns_min: u64,
     /// Where to write heap and slots in use over time, as CSV.
     pub heap_series: Option<PathBuf>,
+}
+
+impl Options {
+    /// Every configuration, in the order of the report.
+    pub fn configurations(&self) -> Vec<Configuration> {
+        let of_archive = |archive: &ArchiveChoice| {
+            let archive = archive.clone();
+            self.hashes.iter().map(move |hash| Configuration { archive: archive.clone(), hash: *hash })
+        };
+        self.archives.iter().flat_map(of_archive).collect()
+    }
+
+    /// The path of one configuration.
+    pub fn layout(&self, hash: HashChoice) -> Layout {
+        Layout { workers: self.workers, placement: self.placement, digests: self.digests, hash }
+    }
+}
+
+impl Default for Options {
+    /// The reference workload on one worker, without an archive, five runs of two seconds.
+    fn default() -> Self {
+        Self {
+            messages: 1_000,
+            warmup: 100,
+            seed: 42,
+            window: 32,
+            workers: 1,
+            placement: Placement::PerCore,
+            digests: Digests::Hash,
+            rate_msg_per_s: None,
+            archives: vec![ArchiveChoice::None],
+            hashes: vec![HashChoice::Multi],
+            runs: 5,
+            measured_ns_min: 2_000_000_000,
+            heap_series: None,
+        }
+    }
 }

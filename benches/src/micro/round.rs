@@ -1,5 +1,5 @@
-//! The two ends of the path under measurement: `feed` takes the next message while fewer than the window are in flight,
-//! `collect` takes the time it took.
+//! The two ends of the path under measurement: `feed` takes the next message while fewer than the window are in flight, and in
+//! an open loop not before it is due; `collect` takes the time it took.
 //!
 //! Both are stages on the workers, so that no other thread runs while the clock does.
 
@@ -13,6 +13,8 @@ use levada_engine::{BatchLimit, Held, Stage, Waker};
 use levada_stages::{Messages, Ports};
 use levada_wire::hash::WINDOW;
 use levada_wire::waku::{Verdict, WakuRecord};
+
+use crate::micro::arrivals::Arrivals;
 
 /// A message of the workload between two rounds.
 pub type Message = Held<WakuRecord>;
@@ -60,6 +62,10 @@ pub struct Round {
     started_ns: AtomicU64,
     ended_ns: AtomicU64,
     latencies_ns: Box<[AtomicU64]>,
+    /// In an open loop: when each message is due, by its number, and how many were taken. Written between rounds.
+    is_open_loop: AtomicBool,
+    due_ns: Box<[AtomicU64]>,
+    taken: AtomicUsize,
     wakers: std::sync::OnceLock<Vec<Waker>>,
     runner: Thread,
 }
@@ -80,6 +86,9 @@ impl Round {
             started_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             latencies_ns: (0..messages_max).map(|_| AtomicU64::new(0)).collect(),
+            is_open_loop: AtomicBool::new(false),
+            due_ns: (0..messages_max).map(|_| AtomicU64::new(0)).collect(),
+            taken: AtomicUsize::new(0),
             wakers: std::sync::OnceLock::new(),
             runner: std::thread::current(),
         })
@@ -91,14 +100,15 @@ impl Round {
     }
 
     /// Sends `messages` through the path and waits until all came out; they are in `messages` again afterwards, in the
-    /// order in which they came out. Returns the wall time in nanoseconds, from the first message taken to the last one done.
+    /// order in which they came out. Returns the wall time in nanoseconds, from the first message taken to the last one done;
+    /// with `arrivals`, from the start of their schedule.
     ///
     /// # Errors
     /// [`RoundError`] when a message came out that had not gone the whole path, or some did not come out at all.
-    pub fn run(&self, messages: &mut Vec<Message>) -> Result<u64, RoundError> {
+    pub fn run(&self, messages: &mut Vec<Message>, arrivals: Option<&mut Arrivals>) -> Result<u64, RoundError> {
         let count = messages.len();
         self.unfinished.store(count, SeqCst);
-        self.started_ns.store(0, SeqCst);
+        self.schedule(count, arrivals);
         for message in messages.drain(..) {
             self.waiting.push(message).expect("the queue was made for as many");
         }
@@ -111,6 +121,25 @@ impl Round {
             0 => Ok(self.ended_ns.load(SeqCst) - self.started_ns.load(SeqCst)),
             spoilt => Err(RoundError::Spoilt { spoilt, messages: count }),
         }
+    }
+
+    /// Draws when each of `count` messages is due, from soon on.
+    fn schedule(&self, count: usize, arrivals: Option<&mut Arrivals>) {
+        self.is_open_loop.store(arrivals.is_some(), SeqCst);
+        self.taken.store(0, SeqCst);
+        let Some(arrivals) = arrivals else {
+            self.started_ns.store(0, SeqCst);
+            return;
+        };
+        arrivals.restart();
+        let start_ns = self.now_ns() + LEAD_NS + count as u64 * DRAW_NS_MAX;
+        self.due_ns[..count].iter().for_each(|due| due.store(start_ns + arrivals.next_ns(), Relaxed));
+        self.started_ns.store(start_ns, SeqCst);
+    }
+
+    /// From the start of the last round's schedule to the arrival of the last of its `count` messages.
+    pub fn scheduled_ns(&self, count: usize) -> u64 {
+        self.due_ns[count - 1].load(Relaxed) - self.started_ns.load(SeqCst)
     }
 
     /// Sleeps until nothing of `count` messages is left inside.
@@ -150,17 +179,42 @@ impl Round {
         self.window.div_ceil(workers)
     }
 
-    /// Takes the next message if the window allows it.
+    /// Takes the next message if the window allows it and it is due.
     fn take(&self) -> Option<Message> {
         let one_more = |in_flight| (in_flight < self.window).then_some(in_flight + 1);
         self.in_flight.fetch_update(SeqCst, SeqCst, one_more).ok()?;
-        let message = self.waiting.pop();
+        let message = if self.claim_due() { self.waiting.pop() } else { None };
         if message.is_none() {
             self.in_flight.fetch_sub(1, SeqCst);
         }
         message
     }
+
+    /// The next message may come in now; in an open loop its turn is used up.
+    fn claim_due(&self) -> bool {
+        if !self.is_open_loop.load(SeqCst) {
+            return true;
+        }
+        let now = self.now_ns();
+        let is_due = |number: usize| self.due_ns.get(number).is_some_and(|due| due.load(Relaxed) <= now);
+        self.taken.fetch_update(SeqCst, SeqCst, |taken| is_due(taken).then_some(taken + 1)).is_ok()
+    }
+
+    /// When a message that was taken now arrived. In an open loop that is when it was due: what it waited outside counts.
+    fn arrival_ns(&self, message: &Message, now: u64) -> u64 {
+        if self.is_open_loop.load(SeqCst) {
+            return self.due_ns[message.record().ticket as usize].load(Relaxed);
+        }
+        let _ = self.started_ns.compare_exchange(0, now, SeqCst, SeqCst);
+        now
+    }
 }
+
+/// From the drawing of a schedule to its start: time for parked workers to wake up, so that the first message does not count it.
+const LEAD_NS: u64 = 1_000_000;
+
+/// What drawing one arrival takes at most.
+const DRAW_NS_MAX: u64 = 100;
 
 /// Brings messages in.
 #[derive(Debug)]
@@ -182,18 +236,20 @@ impl Stage<WakuRecord> for Feed {
         if !round.open.load(SeqCst) {
             return;
         }
+        let arena = ports.arena();
+        let arriving = std::iter::from_fn(|| {
+            let message = round.take()?;
+            let arrived_ns = round.arrival_ns(&message, round.now_ns());
+            let mut envelope = message.attach(arena).expect("the workload lies in the topology's arena");
+            envelope.record_mut().expect("a waiting message has one handle").arrived_ns = arrived_ns;
+            Some(envelope)
+        });
         // As many as a batch of the stages behind takes, for more would only wait there; and no more than this worker's share
         // of the window, for the others have none to work on then.
-        for _ in 0..ports.room(0).min(WINDOW).min(round.share()) {
-            let Some(message) = round.take() else { return };
-            let now = round.now_ns();
-            let _ = round.started_ns.compare_exchange(0, now, SeqCst, SeqCst);
-            let mut envelope = message.attach(ports.arena()).expect("the workload lies in the topology's arena");
-            envelope.record_mut().expect("a waiting message has one handle").arrived_ns = now;
-            ports.send(0, envelope);
-        }
+        ports.send_all(0, arriving.take(WINDOW.min(round.share())));
     }
 
+    /// In an open loop even before the next message is due: a worker that slept would count its own waking up.
     fn is_ready(&self) -> bool {
         let round = &self.0;
         round.open.load(SeqCst) && !round.waiting.is_empty() && round.in_flight.load(SeqCst) < round.window
@@ -216,8 +272,8 @@ impl Stage<WakuRecord> for Collect {
 
     fn process(&mut self, batch: &mut Messages<'_>, _ports: &mut Ports<'_>) {
         let round = &self.0;
-        let mut finished = 0;
-        for envelope in batch {
+        let finished = batch.len();
+        batch.take_each(|envelope| {
             let record = envelope.record();
             if !(record.decoded && record.hashed && record.verdict == Verdict::Accept) {
                 round.spoilt.fetch_add(1, SeqCst);
@@ -226,8 +282,7 @@ impl Stage<WakuRecord> for Collect {
             round.latencies_ns[record.ticket as usize].store(now - record.arrived_ns, Relaxed);
             round.ended_ns.fetch_max(now, SeqCst);
             round.done.push(envelope.hold()).expect("the queue was made for as many");
-            finished += 1;
-        }
+        });
         round.in_flight.fetch_sub(finished, SeqCst);
         if round.unfinished.fetch_sub(finished, SeqCst) == finished {
             round.runner.unpark();
@@ -251,7 +306,7 @@ mod tests {
         let mut messages: Vec<Message> =
             (0..2).map(|_| arena.claim(1).expect("a slot is free").share().hold()).collect();
         // No worker takes them.
-        let outcome = round.run(&mut messages);
+        let outcome = round.run(&mut messages, None);
         assert_eq!(outcome, Err(RoundError::Stalled { seconds: 0, missing: 2, messages: 2 }));
         drop(round);
         assert_eq!(arena.slots_in_use(), 0);

@@ -1,28 +1,32 @@
 //! The path under measurement: nwaku's micro scenario on our stages.
 //!
 //! ```text
-//! path:N   feed → decode → validate → message_hash → trace → filter → backlog ─┐
-//! archive                                                                       └→ archive → event → collect
+//! lane:N   feed → (id_hash →) decode → validate → message_hash → trace → filter → backlog ─┐
+//! archive                                                                                  └→ archive → sync → event → collect
 //! ```
-//! Without an archive, and with an archive in memory on one worker, everything is on the path's own worker.
+//! Without an archive, and with an archive in memory on one worker, everything is on the lane's own worker; where every
+//! stage has a worker to itself, nothing is. The id is hashed where two digests are asked for, as at a receiver.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome};
+use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome, SyncIndex};
 use levada_engine::{
-    Arena, LinkConfig, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker, WorkerId,
+    Arena, LinkConfig, Placement, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker,
 };
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
 use levada_stages::event::{Event, EventCache, Interest};
 use levada_stages::filter::{Filter, Subscriptions};
+use levada_stages::id_hash::IdHash;
 use levada_stages::message_hash::MessageHash;
+use levada_stages::sync::{INDEX_BYTES_MAX, SyncStage, WINDOW};
 use levada_stages::trace::{TopicTraffic, Trace};
 use levada_stages::validate::{Validate, ValidateCounters};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
+use crate::micro::options::{Digests, Layout};
 use crate::micro::round::{Collect, Feed, Round};
 use crate::workload;
 
@@ -88,6 +92,7 @@ pub struct Shared {
     pub cache: Arc<EventCache>,
     pub archive_counters: Arc<ArchiveCounters>,
     pub backlog: Arc<Backlog>,
+    pub sync: Arc<SyncIndex>,
 }
 
 impl Shared {
@@ -103,19 +108,20 @@ impl Shared {
         cache.open(Interest::Topic(topic));
         // The window bounds what waits for the archive; a message that passed it by would void the measurement.
         let backlog = Arc::new(Backlog::new(arena.bytes() as u64, u64::MAX));
-        Self { topics, topic, subscriptions, cache, archive_counters: Arc::default(), backlog }
+        let sync = Arc::new(SyncIndex::new(1, INDEX_BYTES_MAX));
+        Self { topics, topic, subscriptions, cache, archive_counters: Arc::default(), backlog, sync }
     }
 }
 
-/// Draws and starts the path on `workers` workers.
+/// Draws and starts the path.
 pub fn start(
     arena: &Arc<Arena<WakuRecord>>,
     round: &Arc<Round>,
     shared: &Shared,
     archive: Option<(SharedArchive, ArchivePlace)>,
-    workers: usize,
+    layout: Layout,
 ) -> Result<Running, TopologyError> {
-    let (topology, wakers) = draw(arena, round, shared, archive, workers)?;
+    let (topology, wakers) = draw(arena, round, shared, archive, layout)?;
     round.bind(wakers);
     topology.run(Wait::Balanced)
 }
@@ -134,41 +140,48 @@ fn draw(
     round: &Arc<Round>,
     shared: &Shared,
     archive: Option<(SharedArchive, ArchivePlace)>,
-    workers: usize,
+    layout: Layout,
 ) -> Result<(Topology<WakuRecord>, Vec<Waker>), TopologyError> {
-    let mut drawing = TopologyBuilder::new(arena.clone());
+    let mut drawing = TopologyBuilder::placed(arena.clone(), layout.placement);
     let traffic = Arc::new(TopicTraffic::new(shared.topics.clone(), 1));
     let validated = Arc::new(ValidateCounters::default());
     let mut wakers = Vec::new();
     let mut lanes = Vec::new();
-    for lane in 0..workers {
-        let worker = drawing.worker(&format!("path:{lane}"));
-        wakers.push(drawing.waker(worker));
-        let name = |stage: &str| format!("{stage}:{lane}");
-        let feed = drawing.stage(worker, &name("feed"), Feed(round.clone()));
-        let decode = drawing.stage(worker, &name("decode"), Decode);
+    for lane in 0..layout.workers {
+        let feed = drawing.place(lane, "feed", Feed(round.clone()));
+        let decode = drawing.place(lane, "decode", Decode);
         let rules = Validate::standard(MESSAGE_BYTES_MAX, validated.clone());
-        let validate = drawing.stage(worker, &name("validate"), rules);
-        let hash = drawing.stage(worker, &name("message_hash"), MessageHash::new(shared.topics.clone()));
-        let trace = drawing.stage(worker, &name("trace"), Trace::new(traffic.clone()));
-        let filter = drawing.stage(worker, &name("filter"), Filter::new(shared.subscriptions.clone()));
-        drawing.link(feed, "next", decode);
+        let validate = drawing.place(lane, "validate", rules);
+        let hasher = MessageHash::with_scratch(shared.topics.clone(), layout.hash.scratch());
+        let hash = drawing.place(lane, "message_hash", hasher);
+        let trace = drawing.place(lane, "trace", Trace::new(traffic.clone()));
+        let filter = drawing.place(lane, "filter", Filter::new(shared.subscriptions.clone()));
+        if layout.digests == Digests::IdAndHash {
+            let id_hash = drawing.place(lane, "id_hash", IdHash::with_scratch(layout.hash.scratch()));
+            drawing.link(feed, "next", id_hash);
+            drawing.link(id_hash, "next", decode);
+        } else {
+            drawing.link(feed, "next", decode);
+        }
         drawing.link(decode, "decoded", validate);
         drawing.link(validate, "accepted", hash);
         drawing.link(hash, "next", trace);
         drawing.link(trace, "next", filter);
-        lanes.push(Lane { worker, decode, validate, filter });
+        wakers.push(drawing.waker(drawing.worker_of(feed)));
+        lanes.push(Lane { decode, validate, filter });
     }
     match archive {
         None => end_without_archive(&mut drawing, round, shared, &lanes),
-        Some((archive, place)) => end_with_archive(&mut drawing, round, shared, &lanes, archive, place),
+        Some((archive, place)) => {
+            let store = place_archive(&mut drawing, shared, &lanes, archive, place);
+            end_with_archive(&mut drawing, round, shared, &lanes, store, layout.placement);
+        }
     }
     Ok((drawing.build()?, wakers))
 }
 
-/// One worker's part of the path, up to where the archive decides how it goes on.
+/// One lane of the path, up to where the archive decides how it goes on.
 struct Lane {
-    worker: WorkerId,
     decode: StageId,
     validate: StageId,
     filter: StageId,
@@ -178,12 +191,30 @@ type Drawing = TopologyBuilder<WakuRecord>;
 
 fn end_without_archive(drawing: &mut Drawing, round: &Arc<Round>, shared: &Shared, lanes: &[Lane]) {
     for (number, lane) in lanes.iter().enumerate() {
-        let event = drawing.stage(lane.worker, &format!("event:{number}"), Event::new(shared.cache.clone()));
-        let collect = drawing.stage(lane.worker, &format!("collect:{number}"), Collect(round.clone()));
-        drawing.link(lane.filter, "next", event);
+        let sync = drawing.place(number, "sync", SyncStage::new(shared.sync.clone(), WINDOW));
+        let event = drawing.place(number, "event", Event::new(shared.cache.clone()));
+        let collect = drawing.place(number, "collect", Collect(round.clone()));
+        drawing.link(lane.filter, "next", sync);
+        drawing.link(sync, "next", event);
         drawing.link(event, "next", collect);
         end_refused(drawing, lane, collect);
     }
+}
+
+fn place_archive(
+    drawing: &mut Drawing,
+    shared: &Shared,
+    lanes: &[Lane],
+    archive: SharedArchive,
+    place: ArchivePlace,
+) -> StageId {
+    let worker = match place {
+        ArchivePlace::Path => drawing.worker_of(lanes[0].filter),
+        ArchivePlace::Own => drawing.blocking_worker("archive"),
+    };
+    let (topics, counters) = (shared.topics.clone(), shared.archive_counters.clone());
+    let stage = ArchiveStage::new(Box::new(archive), topics, shared.backlog.clone(), counters);
+    drawing.stage(worker, "archive", stage)
 }
 
 fn end_with_archive(
@@ -191,20 +222,24 @@ fn end_with_archive(
     round: &Arc<Round>,
     shared: &Shared,
     lanes: &[Lane],
-    archive: SharedArchive,
-    place: ArchivePlace,
+    store: StageId,
+    placement: Placement,
 ) {
-    let worker = if place == ArchivePlace::Path { lanes[0].worker } else { drawing.blocking_worker("archive") };
-    let (topics, counters) = (shared.topics.clone(), shared.archive_counters.clone());
-    let stage = ArchiveStage::new(Box::new(archive), topics, shared.backlog.clone(), counters);
-    let store = drawing.stage(worker, "archive", stage);
-    let event = drawing.stage(worker, "event", Event::new(shared.cache.clone()));
-    let collect = drawing.stage(worker, "collect", Collect(round.clone()));
-    drawing.link_with(store, "next", event, ARCHIVE_LINK);
+    let beside_store = |name: &str| match placement {
+        Placement::Dedicated => drawing.worker(name),
+        _ => drawing.worker_of(store),
+    };
+    let [sync_worker, event_worker, collect_worker] = ["sync", "event", "collect"].map(beside_store);
+    let sync = drawing.stage(sync_worker, "sync", SyncStage::new(shared.sync.clone(), WINDOW));
+    let event = drawing.stage(event_worker, "event", Event::new(shared.cache.clone()));
+    let collect = drawing.stage(collect_worker, "collect", Collect(round.clone()));
+    drawing.link_with(store, "next", sync, ARCHIVE_LINK);
+    // What the archive does not take voids the measurement by its count; here it only ends.
+    drawing.link_with(store, "failed", collect, ARCHIVE_LINK);
+    drawing.link_with(sync, "next", event, ARCHIVE_LINK);
     drawing.link(event, "next", collect);
     for (number, lane) in lanes.iter().enumerate() {
-        let backlog =
-            drawing.stage(lane.worker, &format!("backlog:{number}"), BacklogStage::new(shared.backlog.clone()));
+        let backlog = drawing.place(number, "backlog", BacklogStage::new(shared.backlog.clone()));
         drawing.link(lane.filter, "next", backlog);
         drawing.link_with(backlog, "store", store, ARCHIVE_LINK);
         drawing.link(backlog, "skip", collect);

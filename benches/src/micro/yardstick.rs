@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
+use crate::bound::on_first_core;
 use crate::micro::round::Message;
 
 /// What the loop took.
@@ -19,19 +20,10 @@ pub struct Yardstick {
 }
 
 /// Hashes every message once, in the order of the round, on the core the path's first worker runs on.
-///
-/// The loop has a thread of its own, because a thread hands its core on to the threads it starts: were the caller bound,
-/// every worker of a later run would find itself on that one core.
 pub fn hash_all(messages: &mut [Message]) -> Yardstick {
     messages.sort_by_key(|message| message.record().ticket);
     let messages = &*messages;
-    let bound = || {
-        if let Some(core) = core_affinity::get_core_ids().and_then(|cores| cores.into_iter().next()) {
-            core_affinity::set_for_current(core);
-        }
-        hash_in_order(messages)
-    };
-    std::thread::scope(|scope| scope.spawn(bound).join()).expect("hashing does not panic")
+    on_first_core(|| hash_in_order(messages))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the yardstick must not count as work of the path")]

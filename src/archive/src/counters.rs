@@ -24,6 +24,8 @@ pub static QUERIES: Counter = Counter::new();
 pub static QUERY_FAILURES: Counter = Counter::new();
 /// Payload bytes handed out in pages.
 pub static QUERIED_PAYLOAD_BYTES: Counter = Counter::new();
+/// Records of the segment log left out of a page, or out of the index, because they are damaged.
+pub static DAMAGED_RECORDS: Counter = Counter::new();
 /// Batches that failed because the disk is full.
 pub static INSERT_FAILURES_DISK_FULL: Counter = Counter::new();
 /// Batches that failed because another program held the database.
@@ -63,6 +65,12 @@ impl InsertTally {
         self.stored_bytes += payload_bytes as u64;
         self.copies += u64::from(payload_bytes > 0);
         self.copied_bytes += payload_bytes as u64;
+    }
+
+    /// Notes a stored message whose payload was written from where it lay.
+    pub(crate) fn stored_in_place(&mut self, payload_bytes: usize) {
+        self.outcome.stored += 1;
+        self.stored_bytes += payload_bytes as u64;
     }
 
     /// Adds the tally to the counters and turns it into the result of the batch.

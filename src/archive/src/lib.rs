@@ -1,24 +1,29 @@
 //! The archive: where messages wait for the peers that ask for them later (13/WAKU2-STORE).
 //!
-//! One trait, [`Archive`], with one writer, and any number of [`ArchiveReader`]s on other threads. Two backends stand
-//! behind it: [`SqliteArchive`], in a file or in memory, and [`MemoryArchive`], bounded in bytes. Both pass the suite in
-//! `tests/conformance`. [`open`] chooses one by a [`DatabaseUrl`].
+//! One trait, [`Archive`], with one writer, and any number of [`ArchiveReader`]s on other threads. Three backends stand
+//! behind it: [`SegmentArchive`], a log on the disk with SQLite as its index, [`SqliteArchive`], a database in memory (in a file, the
+//! first format of the archive), and [`MemoryArchive`], bounded in bytes. All pass the suite in `tests/conformance`. [`open`] chooses
+//! one by a [`DatabaseUrl`].
 //!
 //! Messages are known by their deterministic hash (14/WAKU2-MESSAGE) and ordered by (timestamp, hash). Whether a message
-//! may enter at all is decided before, by [`eligible`]. The crate starts no thread: the caller gives the archive a worker.
+//! may enter at all is decided before, by [`eligible`]. [`SyncIndex`] has the keys of the newest ones in memory, for
+//! store-sync. The crate starts no thread: the caller gives the archive a worker.
 //!
-//! A payload is copied once on its way in, whatever the backend; [`counters`] says how often and how many bytes.
+//! A payload is copied at most once on its way in, whatever the backend; [`counters`] says how often and how many bytes.
 
 #![forbid(unsafe_code)]
 
 pub mod counters;
 mod eligibility;
 mod error;
+mod lock;
 mod memory;
 mod message;
 mod query;
 mod range;
+mod segments;
 mod sqlite;
+mod sync_index;
 mod url;
 
 pub use eligibility::{Ineligible, TIMESTAMP_DISTANCE_NS_MAX, eligible};
@@ -29,16 +34,19 @@ pub use query::{
     Direction, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, QUERY_CONTENT_TOPICS_MAX, QUERY_HASHES_MAX,
     QUERY_TOPIC_BYTES_MAX, Query,
 };
+pub use range::Key;
+pub use segments::{Dropped, Retention, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader, StoreIo};
 pub use sqlite::{SqliteArchive, SqliteReader};
+pub use sync_index::{SYNC_INDEX_BYTES_MIN, Summary, SyncIndex, SyncInserted, SyncPart, time_slices};
 pub use url::{DatabaseUrl, DatabaseUrlError};
 
 /// The writing end of an archive, and the source of its readers.
 pub trait Archive: Send {
-    /// Stores a batch in one transaction and returns when the backend has it as safely as it ever will (SQLite in a file:
-    /// synced to disk). A message whose hash is known, from before or from this batch, is ignored and counted.
+    /// Stores a batch in one transaction and returns when the backend has it as safely as it ever will (in a file: synced
+    /// to disk). A message whose hash is known, from before or from this batch, is ignored and counted.
     ///
     /// # Errors
-    /// Any [`ArchiveError`] about the file. SQLite has then stored none of the batch, and a later call may succeed.
+    /// Any [`ArchiveError`] about the file. In a file, none of the batch is stored then, and a later call may succeed.
     fn insert_batch<'a>(
         &mut self,
         batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
@@ -80,15 +88,23 @@ pub trait ArchiveReader: Send {
     /// # Errors
     /// [`ArchiveError::CursorNotFound`], a limit of the query (see [`Query`]), or an error about the file.
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError>;
+
+    /// The keys of a pubsub topic's messages behind `after`, ascending, at most `keys_max`; no payload is read. With fewer than
+    /// `keys_max`, no more were stored.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the file.
+    fn keys_after(&mut self, pubsub_topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError>;
 }
 
-/// Opens the archive that `url` names, and creates it if it is not there yet.
+/// Opens the archive that `url` names, and creates it if it is not there yet. A file of the first format, which held the payloads itself,
+/// is moved into segments first.
 ///
 /// # Errors
 /// Any [`ArchiveError`] about the file, each with one sentence for the operator.
 pub fn open(url: &DatabaseUrl) -> Result<Box<dyn Archive>, ArchiveError> {
     Ok(match url {
-        DatabaseUrl::Sqlite(path) => Box::new(SqliteArchive::open(path)?),
+        DatabaseUrl::Sqlite(path) => Box::new(SegmentArchive::open(path, &SegmentOptions::default())?),
         DatabaseUrl::SqliteMemory => Box::new(SqliteArchive::in_memory()?),
         DatabaseUrl::Memory => Box::new(MemoryArchive::new(MEMORY_BYTES_MAX_DEFAULT)),
     })

@@ -4,8 +4,9 @@ use std::ops::Bound;
 
 use crate::{Direction, Hash, Query};
 
-/// The order of messages everywhere in the archive.
-pub(crate) type Key = (i64, Hash);
+/// A message's place in the order of messages everywhere in the archive: its timestamp, in nanoseconds since the Unix epoch, and
+/// its hash.
+pub type Key = (i64, Hash);
 
 /// The keys from `start_ns` to `end_ns`, both included, that lie behind `after` and before `before`, both excluded.
 #[derive(Clone, Copy, Debug)]

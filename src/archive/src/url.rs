@@ -7,7 +7,8 @@ use std::str::FromStr;
 /// Which archive to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseUrl {
-    /// SQLite in a file: `sqlite://levada.sqlite3` (relative to the working folder) or `sqlite:///var/lib/levada.sqlite3`.
+    /// A segment log whose index is this SQLite file: `sqlite://levada.sqlite3` (relative to the working folder) or
+    /// `sqlite:///var/lib/levada.sqlite3`.
     Sqlite(PathBuf),
     /// SQLite in memory: `sqlite://:memory:`.
     SqliteMemory,

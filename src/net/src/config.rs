@@ -1,12 +1,15 @@
 //! What the network needs to know before it starts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
 use crate::error::{AddressError, NetError};
 use crate::key::NodeKey;
+use crate::relay::RouterKind;
+use crate::transport::TransportKind;
 
 /// Below this no useful message exists.
 const MESSAGE_BYTES_MIN: usize = 1_024;
@@ -40,6 +43,16 @@ pub struct NetConfig {
     pub agent: String,
     /// Whether the node takes part in relay (`--relay`).
     pub relay: bool,
+    /// Whose relay router the node has (`--relay-router`).
+    pub router: RouterKind,
+    /// Bytes of the messages that wait to be sent to one peer (`--relay-queue-bytes`); what finds no room is dropped. The own router only.
+    pub send_queue_bytes: usize,
+    /// How long a message of this node's own may wait there. The own router only.
+    pub send_published_for: Duration,
+    /// How long a message of others may wait there. The own router only.
+    pub send_forwarded_for: Duration,
+    /// Whose implementation of Noise, yamux and mplex connections use.
+    pub transport: TransportKind,
     /// Addresses whose peers are not punished for being many. Loopback by default: all peers of a test share it.
     pub colocation_whitelist: Vec<IpAddr>,
 }
@@ -60,7 +73,22 @@ impl NetConfig {
             message_bytes_max: 150 * 1_024,
             agent: concat!("levada-", env!("CARGO_PKG_VERSION")).to_owned(),
             relay: true,
+            router: RouterKind::default(),
+            // More than a window of 32 of the largest messages.
+            send_queue_bytes: 8 * 1_024 * 1_024,
+            send_published_for: Duration::from_secs(5),
+            send_forwarded_for: Duration::from_secs(1),
+            transport: TransportKind::default(),
             colocation_whitelist: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        }
+    }
+
+    /// Bytes of the largest message on a topic. The own router sends what fits, with the frame around it, into what nwaku reads; the
+    /// stock router takes the limit for the message alone.
+    pub(crate) fn largest_message(&self, topic: &str) -> usize {
+        match self.router {
+            RouterKind::Levada => levada_router::message_bytes_max(self.message_bytes_max as u32, topic.len()) as usize,
+            RouterKind::Stock => self.message_bytes_max,
         }
     }
 

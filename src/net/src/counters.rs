@@ -1,9 +1,11 @@
 //! Counters of the network, for the whole process.
 //!
 //! The stock relay router shows each message once: duplicates end inside of it, and so do RPCs that do not parse (the router logs
-//! them and drops the stream). Neither can be counted here.
+//! them and drops the stream). Neither is counted then.
 
 use levada_engine::Counter;
+
+pub use crate::transport::counters::*;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => { $($(#[$doc])* pub static $name: Counter = Counter::new();)* };
@@ -14,6 +16,12 @@ counters! {
     MESSAGES_IN,
     /// Bytes of encoded WakuMessages that relay delivered.
     MESSAGE_BYTES_IN,
+    /// Messages that came again. The stock router does not tell.
+    MESSAGES_DUPLICATE,
+    /// Relay streams and control messages that did not parse; each cost its peer the connection. The stock router does not tell.
+    FRAMES_MALFORMED,
+    /// Peers disconnected because they did not read their control messages.
+    CONTROL_QUEUE_OVERFLOWS,
     /// Messages that were refused because they are larger than the limit.
     MESSAGES_TOO_LARGE,
     /// Messages that the receiver of inbound messages dropped.

@@ -45,6 +45,9 @@ pub enum NetError {
     /// The secure channel could not be set up from the node key.
     #[error("the node key cannot secure connections: {0}; give another one with --nodekey")]
     Noise(#[from] libp2p::noise::Error),
+    /// The same, of our own transport.
+    #[error("the node key cannot secure connections: {0}; give another one with --nodekey")]
+    Transport(#[from] crate::TransportError),
     /// The relay router refused its parameters.
     #[error("the relay router refused its parameters: {reason}")]
     Relay {
@@ -105,7 +108,7 @@ pub enum PublishError {
     TooLarge {
         /// The size of the message.
         bytes: usize,
-        /// The limit (`--max-msg-size`).
+        /// The limit: `--max-msg-size`, or what of it the frame around the message leaves.
         bytes_max: usize,
     },
     /// The send queue of every subscribed peer is full. The message stays in the router's cache and is offered again as gossip, so
@@ -154,9 +157,6 @@ pub enum SubscribeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// The channel of verdicts is full; report again later, or await [`crate::NetHandle::report`].
-    #[error("the channel of verdicts is full; report again")]
-    Full,
     /// The network task has ended.
     #[error("the network has stopped")]
     Stopped,

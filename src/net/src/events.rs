@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::behaviour::BehaviourEvent;
 use crate::counters;
-use crate::handle::Report;
-use crate::inbound::{InboundMessage, Verdict};
+use crate::inbound::Verdict;
 use crate::metadata;
+use crate::offers::Message as Received;
 use crate::relay::{Relay, RelayEvent};
 use crate::service::Service;
 
@@ -64,6 +64,10 @@ impl<R: Relay> Service<R> {
         self.dialler.on_established(connection, peer);
         if first {
             self.peers.arrive(peer, endpoint);
+            let handle = self.peers.handle_of(peer);
+            if let Some(relay) = self.swarm.behaviour_mut().relay.as_mut() {
+                relay.named(&peer, handle);
+            }
             self.peers_changed();
             let request = self.shards.metadata();
             self.swarm.behaviour_mut().metadata.send_request(&peer, request);
@@ -105,9 +109,9 @@ impl<R: Relay> Service<R> {
             // The router's own limit is wider, since it has to hold a frame around the message.
             counters::MESSAGES_TOO_LARGE.add(1);
             tracing::debug!(peer = %from, bytes = data.len(), "rejected: larger than --max-msg-size");
-            self.on_report(&Report { id, peer, verdict: Verdict::Reject });
+            self.apply(&id, peer, Verdict::Reject, None);
         } else {
-            self.offer(InboundMessage { topic, data, id, peer });
+            self.offer(Received { topic, data, id, peer });
         }
     }
 

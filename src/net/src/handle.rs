@@ -5,20 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
+use levada_engine::Held;
+use levada_wire::waku::WakuRecord;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::config::NetConfig;
 use crate::counters;
 use crate::error::{PublishError, ReportError, SubscribeError};
 use crate::inbound::Verdict;
-use crate::peers::{PeerHandle, PeerInfo};
+use crate::peers::PeerInfo;
 use crate::stall::Stall;
 
 /// Commands that wait for the task. A publish holds its message meanwhile.
 pub(crate) const COMMANDS_MAX: usize = 256;
-/// Verdicts that wait for the task, 40 bytes each.
+/// Verdicts that wait for the task, each with its message.
 pub(crate) const VERDICTS_MAX: usize = 4_096;
 /// Verdicts that find room in the channel together or not at all.
 const VERDICTS_AT_ONCE: usize = 64;
@@ -43,18 +45,17 @@ pub(crate) struct Publication {
 
 /// A verdict on its way to the task.
 pub(crate) struct Report {
-    pub(crate) id: [u8; 32],
-    pub(crate) peer: PeerHandle,
+    pub(crate) message: Held<WakuRecord>,
     pub(crate) verdict: Verdict,
 }
 
 /// What the task lets everybody see.
 pub(crate) struct Shared {
     pub(crate) peer_id: PeerId,
-    pub(crate) message_bytes_max: usize,
-    pub(crate) relay: bool,
-    /// Whether and since when reading is stopped.
-    pub(crate) stall: Stall,
+    /// As it was configured.
+    pub(crate) config: NetConfig,
+    /// Whether and since when something is not read.
+    pub(crate) stall: Arc<Stall>,
     pub(crate) external_addresses: Vec<Multiaddr>,
     pub(crate) listen_addresses: watch::Sender<Vec<Multiaddr>>,
     pub(crate) connected: AtomicUsize,
@@ -100,7 +101,7 @@ impl NetHandle {
     ///
     /// [`PublishError`].
     pub async fn publish(&self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<usize, PublishError> {
-        self.check_publication(&data)?;
+        self.check_publication(topic, &data)?;
         let topic = topic.to_owned();
         let publication = |reply| Command::Publish(Publication { topic, data, id, reply: Some(reply) });
         self.ask(publication).await.unwrap_or(Err(PublishError::Stopped))
@@ -114,18 +115,23 @@ impl NetHandle {
     ///
     /// [`PublishError::TooLarge`], [`PublishError::RelayOff`] and [`PublishError::Stopped`] only.
     pub async fn queue_publish(&self, topic: &str, data: Bytes, id: Option<[u8; 32]>) -> Result<(), PublishError> {
-        self.check_publication(&data)?;
+        self.check_publication(topic, &data)?;
         let publication = Publication { topic: topic.to_owned(), data, id, reply: None };
         self.commands.send(Command::Publish(publication)).await.map_err(|_| PublishError::Stopped)
     }
 
-    fn check_publication(&self, data: &Bytes) -> Result<(), PublishError> {
-        let (bytes, bytes_max) = (data.len(), self.shared.message_bytes_max);
+    /// Bytes of the largest message that may be published on a topic.
+    pub fn message_bytes_max(&self, topic: &str) -> usize {
+        self.shared.config.largest_message(topic)
+    }
+
+    fn check_publication(&self, topic: &str, data: &Bytes) -> Result<(), PublishError> {
+        let (bytes, bytes_max) = (data.len(), self.message_bytes_max(topic));
         if bytes > bytes_max {
             counters::PUBLISH_TOO_LARGE.add(1);
             return Err(PublishError::TooLarge { bytes, bytes_max });
         }
-        if self.shared.relay { Ok(()) } else { Err(PublishError::RelayOff) }
+        if self.shared.config.relay { Ok(()) } else { Err(PublishError::RelayOff) }
     }
 
     /// Joins a pubsub topic; `false` if it was joined before.
@@ -148,25 +154,14 @@ impl NetHandle {
         self.ask(|reply| Command::Unsubscribe { topic, reply }).await.unwrap_or(Err(SubscribeError::Stopped))
     }
 
-    /// Hands in the verdict on the message `id` that came from `peer`. Callable from any thread.
-    ///
-    /// # Errors
-    ///
-    /// [`ReportError::Full`] if 4 096 verdicts wait already: the caller keeps it and comes again.
-    pub fn try_report(&self, id: [u8; 32], peer: PeerHandle, verdict: Verdict) -> Result<(), ReportError> {
-        self.reports.try_send(Report { id, peer, verdict }).map_err(|error| match error {
-            TrySendError::Full(_) => ReportError::Full,
-            TrySendError::Closed(_) => ReportError::Stopped,
-        })
-    }
-
-    /// As [`Self::try_report`], but waits for room.
+    /// Hands in the verdict on a message that was offered, with the message, and waits for room among 4 096 that the task has yet to
+    /// apply. The record of the message must not be written any more.
     ///
     /// # Errors
     ///
     /// [`ReportError::Stopped`].
-    pub async fn report(&self, id: [u8; 32], peer: PeerHandle, verdict: Verdict) -> Result<(), ReportError> {
-        self.reports.send(Report { id, peer, verdict }).await.map_err(|_| ReportError::Stopped)
+    pub async fn report(&self, message: Held<WakuRecord>, verdict: Verdict) -> Result<(), ReportError> {
+        self.reports.send(Report { message, verdict }).await.map_err(|_| ReportError::Stopped)
     }
 
     /// As [`Self::report`], for many verdicts, which enter the channel up to 64 at a time.
@@ -176,20 +171,20 @@ impl NetHandle {
     /// [`ReportError::Stopped`]; those that entered before may have been applied.
     pub async fn report_many(
         &self,
-        verdicts: impl ExactSizeIterator<Item = ([u8; 32], PeerHandle, Verdict)>,
+        verdicts: impl ExactSizeIterator<Item = (Held<WakuRecord>, Verdict)>,
     ) -> Result<(), ReportError> {
         let mut verdicts = verdicts;
         while verdicts.len() > 0 {
             let places = verdicts.len().min(VERDICTS_AT_ONCE);
             let places = self.reports.reserve_many(places).await.map_err(|_| ReportError::Stopped)?;
-            for (place, (id, peer, verdict)) in places.zip(&mut verdicts) {
-                place.send(Report { id, peer, verdict });
+            for (place, (message, verdict)) in places.zip(&mut verdicts) {
+                place.send(Report { message, verdict });
             }
         }
         Ok(())
     }
 
-    /// For how long reading has been stopped now because the receiver of inbound messages is full; `None` while the network reads.
+    /// For how long at least one peer has not been read now because the receiver of inbound messages is full; `None` while all are read.
     /// Verdicts and publications are served all the same.
     pub fn stalled_for(&self) -> Option<Duration> {
         self.shared.stall.lasts_for()

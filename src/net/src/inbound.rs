@@ -1,41 +1,39 @@
 //! What passes between the network and whoever judges its messages.
 
-use crate::peers::PeerHandle;
+use std::sync::Arc;
 
-/// A message that relay received for the first time.
-#[derive(Debug, Clone)]
-pub struct InboundMessage {
-    /// The pubsub topic, as it came.
-    pub topic: String,
-    /// The encoded WakuMessage, as it came.
-    pub data: Vec<u8>,
-    /// SHA-256 of `data`, the id of 11/WAKU2-RELAY.
-    pub id: [u8; 32],
-    /// The peer that sent it.
-    pub peer: PeerHandle,
-}
+use levada_engine::{Arena, Held};
+use levada_wire::waku::WakuRecord;
 
-/// The answer to an offered message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
-    /// Taken; a verdict follows through the handle.
-    Taken,
-    /// No room now. The network keeps the message, stops reading, and offers it again about every millisecond. A connection whose
-    /// events nobody takes stands still as a whole, pings included, so this is for moments, not for minutes.
-    Full,
+/// Why a message was not taken.
+#[derive(Debug)]
+pub enum Refused {
+    /// No room now. The network keeps the message, stops reading where it came from, and offers it again about every millisecond.
+    Full(Held<WakuRecord>),
     /// Not wanted, and no verdict will follow: as if ignored.
     Dropped,
 }
 
-/// The receiver of inbound messages. It is called on the network's task and must return at once.
+/// The receiver of inbound messages. It is called on the network's tasks, also on several at once, and must return at once.
 pub trait Inbound: Send + Sync + 'static {
-    /// Takes `message` (by copying what it needs), or says why not.
-    fn offer(&self, message: &InboundMessage) -> Offer;
+    /// The memory that messages are read into.
+    fn arena(&self) -> &Arc<Arena<WakuRecord>>;
+
+    /// The number under which the records of messages name a pubsub topic; none if they are not wanted.
+    fn topic(&self, name: &str) -> Option<u32>;
+
+    /// Takes a message that relay received for the first time: the encoded WakuMessage in its slot, and in its record the id, the number
+    /// of the topic and the peer. A verdict follows through the handle.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`].
+    fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused>;
 }
 
 /// What validators said about a message.
 ///
-/// A verdict must come within six heartbeats (seconds): later the router has dropped the message and cannot forward it.
+/// The stock router drops a message after six heartbeats (seconds), and the own one after two minutes: a later verdict has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Forward it.

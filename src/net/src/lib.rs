@@ -1,10 +1,11 @@
 //! The network of a Waku node: libp2p transports and identity, identify, ping, metadata (66/WAKU2-METADATA) and relay (11/WAKU2-RELAY).
 //!
 //! One task runs the whole of it ([`NetTask`]); everything else talks to that task through bounded channels ([`NetHandle`]).
-//! Messages of the relay go to an [`Inbound`], which may say that it is full: the task then stops reading, and the pressure reaches
-//! the peers through the stream windows. What was handed over is forwarded only after a [`Verdict::Accept`].
+//! Messages of the relay lie in slots of the receiver's arena and go to an [`Inbound`], which may say that it is full: what brought the
+//! message is then not read, and the pressure reaches the peer through its stream window. What was handed over is forwarded only after
+//! a [`Verdict::Accept`].
 //!
-//! Nothing here knows the engine or decodes a WakuMessage.
+//! Nothing here decodes a WakuMessage.
 
 mod behaviour;
 mod config;
@@ -16,6 +17,7 @@ mod handle;
 mod inbound;
 mod key;
 mod metadata;
+mod offers;
 mod peers;
 pub mod relay;
 mod service;
@@ -27,10 +29,12 @@ mod transport;
 pub use config::{NetConfig, peer_address};
 pub use error::{AddressError, NetError, NodeKeyError, PublishError, ReportError, SubscribeError};
 pub use handle::NetHandle;
-pub use inbound::{Inbound, InboundMessage, Offer, Verdict};
+pub use inbound::{Inbound, Refused, Verdict};
 pub use key::NodeKey;
 pub use libp2p::{Multiaddr, PeerId};
 pub use metadata::PROTOCOL as METADATA_PROTOCOL;
 pub use peers::{Direction, PeerHandle, PeerInfo};
-pub use relay::PROTOCOL as RELAY_PROTOCOL;
+pub use relay::{PROTOCOL as RELAY_PROTOCOL, RouterKind, UnknownRouter};
 pub use start::{NetTask, start};
+pub use transport::error::TransportError;
+pub use transport::{TransportKind, UnknownTransport, build as build_transport};

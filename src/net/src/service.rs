@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use levada_engine::Held;
+use levada_wire::waku::WakuRecord;
 use libp2p::Swarm;
 use libp2p::swarm::SwarmEvent;
 use tokio::sync::{mpsc, watch};
@@ -16,8 +18,9 @@ use crate::counters;
 use crate::dialler::Dialler;
 use crate::error::{PublishError, SubscribeError};
 use crate::handle::{Command, Publication, Report, Shared};
-use crate::inbound::{Inbound, InboundMessage, Offer, Verdict};
-use crate::peers::Peers;
+use crate::inbound::{Inbound, Verdict};
+use crate::offers::Stalled;
+use crate::peers::{PeerHandle, Peers};
 use crate::relay::Relay;
 use crate::shards::Shards;
 
@@ -40,8 +43,9 @@ pub(crate) struct Service<R: Relay> {
     commands: mpsc::Receiver<Command>,
     reports: mpsc::Receiver<Report>,
     stop: watch::Receiver<bool>,
-    /// The message that the receiver had no room for. While there is one, the swarm is not polled.
-    stalled: Option<InboundMessage>,
+    /// The message that the receiver had no room for, of a router that does not read into slots. While there is one, the swarm is not
+    /// polled.
+    pub(crate) stalled: Option<Stalled>,
 }
 
 impl<R: Relay> Service<R> {
@@ -89,7 +93,7 @@ impl<R: Relay> Service<R> {
                     None => break,
                 },
                 _ = self.reports.recv_many(&mut reports, REPORTS_PER_TURN) => {
-                    reports.drain(..).for_each(|report| self.on_report(&report));
+                    reports.drain(..).for_each(|report| self.on_report(report));
                 }
                 _ = again.tick(), if stalled => self.offer_again(),
                 () = sleep_until(dial_at.unwrap_or_else(Instant::now).into()), if dial_at.is_some() => self.dial(),
@@ -109,53 +113,33 @@ impl<R: Relay> Service<R> {
         }
     }
 
-    /// Hands a message to the receiver, or stops reading.
-    pub(crate) fn offer(&mut self, message: InboundMessage) {
-        match self.inbound.offer(&message) {
-            Offer::Taken => {}
-            Offer::Full => {
-                counters::INBOUND_STALLS.add(1);
-                self.shared.stall.begin();
-                self.stalled = Some(message);
-            }
-            Offer::Dropped => self.drop_message(&message),
-        }
+    pub(crate) fn on_report(&mut self, report: Report) {
+        let Report { message, verdict } = report;
+        let record = message.record();
+        self.apply(&record.id, PeerHandle(record.peer), verdict, Some(message));
     }
 
-    fn offer_again(&mut self) {
-        let Some(message) = self.stalled.take() else { return };
-        let answer = self.inbound.offer(&message);
-        if answer == Offer::Full {
-            self.stalled = Some(message);
-            return;
-        }
-        counters::INBOUND_STALLED_NS.add(self.shared.stall.end());
-        if answer == Offer::Dropped {
-            self.drop_message(&message);
-        }
-    }
-
-    fn drop_message(&mut self, message: &InboundMessage) {
-        counters::MESSAGES_DROPPED.add(1);
-        self.on_report(&Report { id: message.id, peer: message.peer, verdict: Verdict::Ignore });
-    }
-
-    pub(crate) fn on_report(&mut self, report: &Report) {
-        let counter = match report.verdict {
+    /// Applies a verdict, and disconnects a peer that one was too many for.
+    pub(crate) fn apply(
+        &mut self,
+        id: &[u8; 32],
+        peer: PeerHandle,
+        verdict: Verdict,
+        message: Option<Held<WakuRecord>>,
+    ) {
+        let counter = match verdict {
             Verdict::Accept => &counters::VERDICTS_ACCEPT,
             Verdict::Ignore => &counters::VERDICTS_IGNORE,
             Verdict::Reject => &counters::VERDICTS_REJECT,
         };
         counter.add(1);
         let Some(relay) = self.swarm.behaviour_mut().relay.as_mut() else { return };
-        let Some(peer) = self.peers.peer_id(report.peer) else {
-            counters::VERDICTS_LATE.add(1);
-            return;
-        };
-        if !relay.report(&report.id, &peer, report.verdict) {
+        let peer = self.peers.peer_id(peer);
+        if !relay.report(id, peer.as_ref(), verdict, message) {
             counters::VERDICTS_LATE.add(1);
         }
-        if report.verdict == Verdict::Reject
+        if verdict == Verdict::Reject
+            && let Some(peer) = peer
             && relay.is_graylisted(&peer)
             && self.swarm.disconnect_peer_id(peer).is_ok()
         {
@@ -217,12 +201,10 @@ impl<R: Relay> Service<R> {
 
     /// Applies the verdicts and commands that have come, lets queued messages leave, and closes the connections.
     async fn finish(mut self) {
-        if self.stalled.take().is_some() {
-            counters::INBOUND_STALLED_NS.add(self.shared.stall.end());
-        }
+        self.stalled = None;
         self.reports.close();
         while let Ok(report) = self.reports.try_recv() {
-            self.on_report(&report);
+            self.on_report(report);
         }
         self.commands.close();
         while let Ok(command) = self.commands.try_recv() {

@@ -1,39 +1,46 @@
 //! Whether reading is stopped, and since when, for everybody to see.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A time span that the task opens and closes, and any thread may look at.
+/// A time during which at least one stream is not read. The network's tasks open and close it, and any thread may look at it.
 pub(crate) struct Stall {
     epoch: Instant,
+    /// Streams that are not read; held to change `began` with it.
+    streams: Mutex<usize>,
     /// Nanoseconds from the epoch to the begin, plus one; zero while there is no stall.
     began: AtomicU64,
 }
 
 impl Default for Stall {
     fn default() -> Self {
-        Self { epoch: Instant::now(), began: AtomicU64::new(0) }
+        Self { epoch: Instant::now(), streams: Mutex::new(0), began: AtomicU64::new(0) }
     }
 }
 
 impl Stall {
+    /// A stream is no longer read.
     pub(crate) fn begin(&self) {
-        self.began.store(self.now_ns().saturating_add(1), Relaxed);
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        *streams += 1;
+        if *streams == 1 {
+            self.began.store(self.now_ns().saturating_add(1), Relaxed);
+        }
     }
 
-    /// Ends the stall and gives how long it lasted, in nanoseconds.
-    pub(crate) fn end(&self) -> u64 {
-        let began = self.began.swap(0, Relaxed);
-        if began == 0 { 0 } else { self.since(began) }
+    /// A stream is read again, or gone.
+    pub(crate) fn end(&self) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        *streams = streams.saturating_sub(1);
+        if *streams == 0 {
+            self.began.store(0, Relaxed);
+        }
     }
 
     pub(crate) fn lasts_for(&self) -> Option<Duration> {
         let began = self.began.load(Relaxed);
-        (began != 0).then(|| Duration::from_nanos(self.since(began)))
-    }
-
-    fn since(&self, began: u64) -> u64 {
-        self.now_ns().saturating_sub(began - 1)
+        (began != 0).then(|| Duration::from_nanos(self.now_ns().saturating_sub(began - 1)))
     }
 
     fn now_ns(&self) -> u64 {
@@ -46,14 +53,15 @@ mod tests {
     use super::Stall;
 
     #[test]
-    fn it_lasts_from_the_begin_to_the_end() {
+    fn it_lasts_from_the_first_begin_to_the_last_end() {
         let stall = Stall::default();
-        assert_eq!((stall.lasts_for(), stall.end()), (None, 0));
+        assert_eq!(stall.lasts_for(), None);
         stall.begin();
         let first = stall.lasts_for().expect("it has begun");
-        let second = stall.lasts_for().expect("it goes on");
-        assert!(second >= first);
-        assert!(u128::from(stall.end()) >= second.as_nanos());
+        stall.begin();
+        stall.end();
+        assert!(stall.lasts_for().expect("one stream is still not read") >= first);
+        stall.end();
         assert_eq!(stall.lasts_for(), None);
     }
 }

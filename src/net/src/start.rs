@@ -21,7 +21,7 @@ use crate::config::NetConfig;
 use crate::error::NetError;
 use crate::handle::{COMMANDS_MAX, NetHandle, Shared, VERDICTS_MAX};
 use crate::inbound::Inbound;
-use crate::relay::{Relay, StockRelay, stock};
+use crate::relay::{Relay, RouterKind, own, stock};
 use crate::service::Service;
 use crate::stall::Stall;
 use crate::transport;
@@ -51,9 +51,27 @@ impl Future for NetTask {
 /// [`NetError`]: a port in use is [`NetError::Listen`], which names the address and the flag.
 pub async fn start(config: NetConfig, inbound: Arc<dyn Inbound>) -> Result<(NetHandle, NetTask), NetError> {
     config.validate()?;
-    let relay = if config.relay { Some(stock(&config)?) } else { None };
-    let mut swarm = Swarm::<Behaviour<StockRelay>>::new(
-        transport::build(config.key.keypair())?,
+    let stall = Arc::new(Stall::default());
+    match config.router {
+        RouterKind::Levada => {
+            let relay = config.relay.then(|| own(&config, inbound.clone(), stall.clone())).transpose()?;
+            start_with(config, relay, inbound, stall).await
+        }
+        RouterKind::Stock => {
+            let relay = config.relay.then(|| stock(&config)).transpose()?;
+            start_with(config, relay, inbound, stall).await
+        }
+    }
+}
+
+async fn start_with<R: Relay + Send>(
+    config: NetConfig,
+    relay: Option<R>,
+    inbound: Arc<dyn Inbound>,
+    stall: Arc<Stall>,
+) -> Result<(NetHandle, NetTask), NetError> {
+    let mut swarm = Swarm::<Behaviour<R>>::new(
+        transport::build(config.key.keypair(), config.transport)?,
         Behaviour::new(&config, relay),
         config.key.peer_id(),
         Config::with_tokio_executor().with_idle_connection_timeout(IDLE_TIMEOUT),
@@ -63,9 +81,8 @@ pub async fn start(config: NetConfig, inbound: Arc<dyn Inbound>) -> Result<(NetH
     }
     let shared = Arc::new(Shared {
         peer_id: config.key.peer_id(),
-        message_bytes_max: config.message_bytes_max,
-        relay: config.relay,
-        stall: Stall::default(),
+        config: config.clone(),
+        stall,
         external_addresses: config.external_addresses.clone(),
         listen_addresses: watch::Sender::default(),
         connected: AtomicUsize::new(0),

@@ -4,9 +4,16 @@ use std::io::Write;
 use std::path::Path;
 
 use levada_archive::DatabaseUrlError;
-use levada_benches::micro::{self, ArchiveChoice, BenchError, Format, Options, Report};
+use levada_benches::hash;
+use levada_benches::micro::{self, ArchiveChoice, BenchError, Digests, Format, HashChoice, Options, Report};
+use levada_engine::Placement;
+use levada_net::RouterKind;
 
-use crate::cli::{BenchArchive, BenchFormat, BenchOptions};
+use crate::bench_macro::{self, Configuration, MacroError};
+use crate::cli::{
+    BenchArchive, BenchFormat, BenchHash, BenchOptions, BenchPlacement, HashBenchOptions, MacroBenchOptions,
+};
+use crate::config::RelayRouter;
 
 /// A benchmark that could not be run, or not reported.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +25,9 @@ pub enum Error {
     /// The harness.
     #[error("{0}")]
     Bench(#[from] BenchError),
+    /// The harness of the nodes.
+    #[error("{0}")]
+    Macro(#[from] MacroError),
     /// The results could not be printed or written.
     #[error("cannot write the results to {place}: {source}")]
     Output {
@@ -40,11 +50,17 @@ pub fn micro(options: &BenchOptions) -> Result<(), Error> {
         seed: options.seed,
         window: options.window,
         workers: options.workers,
+        placement: placement(options.placement),
+        digests: if options.digests == 1 { Digests::Hash } else { Digests::IdAndHash },
+        rate_msg_per_s: options.rate_msg_per_s,
         archives,
+        hashes: options.hashes.iter().copied().map(way_to_hash).collect(),
         runs: options.runs,
         measured_ns_min: options.min_duration.as_nanos() as u64,
         heap_series: options.heap_series.clone(),
     };
+    // A folder that cannot be made is better known before the measurement than after it.
+    options.out.as_deref().map_or(Ok(()), |folder| std::fs::create_dir_all(folder).map_err(failed(folder)))?;
     let mut stderr = std::io::stderr();
     let report = micro::run(&harness, |line| {
         // Progress that nobody can read is no reason to stop.
@@ -53,24 +69,83 @@ pub fn micro(options: &BenchOptions) -> Result<(), Error> {
     for row in report.rows.iter().filter(|row| row.noisy) {
         let _ = writeln!(
             stderr,
-            "noisy: the runs with archive {} lie {:.0} % apart; trust their ratios, not their absolute figures",
-            row.archive, row.spread_pct
+            "noisy: the runs with archive {} and hash {} lie {:.0} % apart; trust their ratios, not their absolute figures",
+            row.archive, row.hash, row.spread_pct
         );
     }
-    let text = report.render(format(options.format));
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(|source| Error::Output { place: "standard output".to_owned(), source })?;
+    for row in report.rows.iter().filter(|row| !row.kept_up()) {
+        let _ = writeln!(
+            stderr,
+            "overrun: with archive {} and hash {} the path kept up with {:.0} of {} msg/s; the latencies grow with the length of \
+             a round",
+            row.archive, row.hash, row.achieved_msg_per_s, row.rate_msg_per_s
+        );
+    }
+    print(&report.render(format(options.format)))?;
     options.out.as_deref().map_or(Ok(()), |folder| save(&report, folder))
+}
+
+/// Runs `levada bench hash`: results on standard output.
+///
+/// # Errors
+/// [`Error`] says what was wrong and what to change.
+pub fn hash(options: &HashBenchOptions) -> Result<(), Error> {
+    let HashBenchOptions { messages, runs, seed, .. } = *options;
+    let report = hash::run(&hash::Options { messages, runs, seed })?;
+    print(&report.render(format(options.format)))
+}
+
+/// Runs `levada bench macro`: results on standard output, progress on standard error.
+///
+/// # Errors
+/// [`Error`] says what was wrong and what to change.
+pub fn across(options: &MacroBenchOptions) -> Result<(), Error> {
+    let MacroBenchOptions { messages, warmup, seed, window, peers, hops, processes, runs, .. } = *options;
+    let with_router = |router: &RelayRouter| {
+        let router = RouterKind::from(*router);
+        options.transports.iter().map(move |transport| Configuration { router, transport: (*transport).into() })
+    };
+    let moved_bytes = bench_macro::nothing_counted;
+    let configurations = options.routers.iter().flat_map(with_router).collect();
+    let harness = bench_macro::Options {
+        messages,
+        warmup,
+        seed,
+        window,
+        peers,
+        hops,
+        processes,
+        runs,
+        configurations,
+        moved_bytes,
+    };
+    let mut stderr = std::io::stderr();
+    let report = bench_macro::run(&harness, |line| {
+        // Progress that nobody can read is no reason to stop.
+        let _ = writeln!(stderr, "{line}");
+    })?;
+    for row in report.rows.iter().filter(|row| row.noisy) {
+        let _ = writeln!(
+            stderr,
+            "noisy: the runs with router {} and transport {} lie {:.0} % apart; trust their ratios, not their absolute figures",
+            row.router, row.transport, row.spread_pct
+        );
+    }
+    print(&report.render(format(options.format)))
+}
+
+fn print(text: &str) -> Result<(), Error> {
+    let failed = |source| Error::Output { place: "standard output".to_owned(), source };
+    std::io::stdout().write_all(text.as_bytes()).map_err(failed)
+}
+
+fn failed(place: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let place = place.display().to_string();
+    move |source| Error::Output { place, source }
 }
 
 /// Writes the report in every format into `folder`.
 fn save(report: &Report, folder: &Path) -> Result<(), Error> {
-    let failed = |place: &Path| {
-        let place = place.display().to_string();
-        move |source| Error::Output { place, source }
-    };
-    std::fs::create_dir_all(folder).map_err(failed(folder))?;
     for (name, format) in [("micro.txt", Format::Table), ("micro.csv", Format::Csv), ("micro.json", Format::Json)] {
         let path = folder.join(name);
         std::fs::write(&path, report.render(format)).map_err(failed(&path))?;
@@ -84,6 +159,20 @@ fn archive(choice: &BenchArchive) -> Result<ArchiveChoice, DatabaseUrlError> {
         BenchArchive::Memory => ArchiveChoice::Database(levada_archive::DatabaseUrl::Memory),
         BenchArchive::Url(url) => ArchiveChoice::Database(url.parse()?),
     })
+}
+
+fn placement(placement: BenchPlacement) -> Placement {
+    match placement {
+        BenchPlacement::PerCore => Placement::PerCore,
+        BenchPlacement::Dedicated => Placement::Dedicated,
+    }
+}
+
+fn way_to_hash(hash: BenchHash) -> HashChoice {
+    match hash {
+        BenchHash::Sha2 => HashChoice::Sha2,
+        BenchHash::Multi => HashChoice::Multi,
+    }
 }
 
 fn format(format: BenchFormat) -> Format {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod bench_macro;
 pub mod cli;
 pub mod config;
 pub mod metrics;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use levada::cli::{self, Command};
 use levada::config::{Config, EXIT_USAGE, Loaded, render_default};
-use levada::{bench, run};
+use levada::{bench, bench_macro, run};
 use levada_engine::heap::CountingAllocator;
 use levada_wire::error::KernelError;
 use levada_wire::hash::{self, Kernel};
@@ -28,6 +28,18 @@ fn main() -> ExitCode {
         Ok(Command::Help(text)) => print(&text),
         Ok(Command::Version) => print(cli::VERSION),
         Ok(Command::BenchMicro(options)) => match bench::micro(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string(), 1),
+        },
+        Ok(Command::BenchHash(options)) => match bench::hash(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string(), 1),
+        },
+        Ok(Command::BenchMacro(options)) => match bench::across(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string(), 1),
+        },
+        Ok(Command::BenchMacroNode) => match bench_macro::serve_process() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string(), 1),
         },

@@ -8,6 +8,7 @@
 mod pool;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::counters::{InsertTally, count_query};
@@ -97,6 +98,13 @@ impl ArchiveReader for MemoryReader {
         });
         count_query(&page);
         page
+    }
+
+    fn keys_after(&mut self, pubsub_topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError> {
+        let store = lock(&self.shared);
+        let behind = store.by_key.range((Bound::Excluded(after), Bound::Unbounded));
+        let of_topic = behind.filter(|(_, body)| body.pubsub_topic == pubsub_topic);
+        Ok(of_topic.take(keys_max).map(|(key, _)| *key).collect())
     }
 }
 

@@ -1,5 +1,8 @@
 //! The SQLite archive, in a file or in memory.
 //!
+//! A node uses it in memory. In a file it is the first format of the archive, which a node opens only to move it into segments
+//! (see [`crate::SegmentArchive`]): a database writes every payload twice.
+//!
 //! # Layout, and why
 //! One rowid table whose last column is the payload, and four indexes: by hash, by (timestamp, hash), by (pubsub topic, timestamp,
 //! hash) and by (content topic, pubsub topic, timestamp, hash). A table without rowid, keyed by hash, would move large cells about
@@ -31,11 +34,11 @@
 //! memory file system would copy every page once more.
 //!
 //! # Who may open the file
-//! One node, see [`lock`]; other programs may read. The archive stays locked until its last reader is gone.
+//! One node, see [`crate::lock`]; other programs may read. The archive stays locked until its last reader is gone.
 
+pub(crate) mod export;
 mod insert;
-mod lock;
-mod query;
+pub(crate) mod query;
 mod schema;
 
 use std::path::Path;
@@ -45,8 +48,9 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::counters::{InsertTally, count_query};
+use crate::lock::{FileLock, canonical};
+use crate::range::Key;
 use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome, Page, Query};
-use lock::{FileLock, folder_of};
 use schema::Identity;
 
 /// How long an operation waits for another program's lock. A shell that looks at the archive holds one for less.
@@ -86,14 +90,8 @@ impl SqliteArchive {
         if path.is_dir() {
             return Err(ArchiveError::PathIsFolder { path: path.display().to_string() });
         }
-        // Through symbolic links, so that every way to name a file leads to one lock.
-        let canonical = path.canonicalize().or_else(|_| {
-            let folder = folder_of(path).canonicalize()?;
-            Ok::<_, std::io::Error>(folder.join(path.file_name().unwrap_or_default()))
-        });
-        let path =
-            canonical.map_err(|_| ArchiveError::FolderMissing { folder: folder_of(path).display().to_string() })?;
-        let file = LockedFile { _lock: FileLock::take(&path)?, path: path.display().to_string() };
+        let path = canonical(path)?;
+        let file = LockedFile { _lock: FileLock::take(&path, "-lock")?, path: path.display().to_string() };
         let conn = open_file(&path).and_then(|conn| Ok((conn.is_readonly("main")?, conn)));
         let (read_only, conn) = conn.map_err(|error| translate(&file.path, error))?;
         if read_only {
@@ -170,13 +168,18 @@ impl Archive for SqliteArchive {
 impl ArchiveReader for SqliteReader {
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
         let page = query.check().and_then(|()| {
-            query::query(&lock_connection(&self.conn), query).map_err(|failure| match failure {
+            query::query(&lock_connection(&self.conn), query, &mut query::row_body).map_err(|failure| match failure {
                 query::Failure::Sqlite(error) => translate(path_of(&self.file), error),
                 query::Failure::Query(error) => error,
             })
         });
         count_query(&page);
         page
+    }
+
+    fn keys_after(&mut self, pubsub_topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError> {
+        let keys = query::keys_after(&lock_connection(&self.conn), pubsub_topic, &after, keys_max);
+        keys.map_err(|error| translate(path_of(&self.file), error))
     }
 }
 
@@ -187,16 +190,26 @@ fn path_of(file: &Option<Arc<LockedFile>>) -> &str {
 }
 
 /// Takes the lock. A panic while it was held has rolled its transaction back.
-fn lock_connection(conn: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+pub(crate) fn lock_connection(conn: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     conn.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens a connection; the path is never read as a URI.
-fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn open_file(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     Ok(conn)
+}
+
+/// Whether there is an archive of this format at `path`.
+pub(crate) fn is_archive(path: &Path) -> Result<bool, ArchiveError> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let identity = open_file(path).and_then(|conn| schema::identify(&conn));
+    let identity = identity.map_err(|error| translate(&path.display().to_string(), error))?;
+    Ok(identity == Identity::Archive)
 }
 
 /// Makes an empty file an archive, and checks that any other is one before anything in it is changed.
@@ -232,7 +245,7 @@ fn check_tables(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 /// The error of the archive that an error of SQLite stands for.
-fn translate(path: &str, error: rusqlite::Error) -> ArchiveError {
+pub(crate) fn translate(path: &str, error: rusqlite::Error) -> ArchiveError {
     let path = path.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => ArchiveError::DiskFull { path },

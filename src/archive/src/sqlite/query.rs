@@ -2,7 +2,8 @@
 //!
 //! First the keys of the page, read from indexes alone; then, if wanted, the rows by their id. A query becomes one or more ranges of
 //! one index, each of them contiguous in the order of the answer, so that the page is found after page size + 1 steps per range,
-//! however large the archive is. No statement sorts or filters.
+//! however large the archive is. No statement sorts or filters. The index of the segment log has the same columns and indexes, and is
+//! asked by the same statements; only a body is read elsewhere, see [`BodyOf`].
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
@@ -43,14 +44,19 @@ const BY_HASH: &str =
 const TIMESTAMP_OF: &str = "SELECT timestamp FROM message INDEXED BY message_by_hash WHERE hash = ?1";
 const BODY: &str = "SELECT pubsub_topic, content_topic, version, timestamp, meta, payload FROM message WHERE id = ?1";
 
-/// Every statement above, for the check of a file at its opening and for the test of their plans.
-pub(super) fn statements() -> impl Iterator<Item = &'static str> {
+/// The statements that look messages up, without the one that reads a body.
+pub(crate) fn lookups() -> impl Iterator<Item = &'static str> {
     let scans = [BY_TIME, BY_PUBSUB_TOPIC, BY_BOTH_TOPICS].into_iter().flatten();
-    scans.chain([NEXT_PUBSUB_TOPIC, BY_HASH, TIMESTAMP_OF, BODY])
+    scans.chain([NEXT_PUBSUB_TOPIC, BY_HASH, TIMESTAMP_OF])
+}
+
+/// Every statement above, for the check of a file at its opening and for the test of their plans.
+pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
+    lookups().chain([BODY])
 }
 
 /// Why a query failed: in SQLite, or for a reason of its own.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Sqlite(rusqlite::Error),
     Query(ArchiveError),
 }
@@ -64,8 +70,11 @@ impl From<rusqlite::Error> for Failure {
 /// A row that the page may hold: its key and its id.
 type Found = (Key, i64);
 
-/// Answers `query` from one snapshot.
-pub(super) fn query(conn: &Connection, query: &Query) -> Result<Page, Failure> {
+/// Where the rest of a message is found, by the id of its row; nothing for a message that cannot be served.
+pub(crate) type BodyOf<'a> = dyn FnMut(&Connection, i64) -> rusqlite::Result<Option<StoredBody>> + 'a;
+
+/// Answers `query` from one snapshot. A message without a body is left out of the page.
+pub(crate) fn query(conn: &Connection, query: &Query, body_of: &mut BodyOf<'_>) -> Result<Page, Failure> {
     let snapshot = conn.unchecked_transaction()?;
     let cursor = match query.cursor {
         Some(hash) => Some((timestamp_of(conn, &hash)?.ok_or(Failure::Query(ArchiveError::CursorNotFound))?, hash)),
@@ -77,11 +86,13 @@ pub(super) fn query(conn: &Connection, query: &Query) -> Result<Page, Failure> {
         found.reverse();
     }
     let (found, cursor) = query.cut(found, |(key, _)| key.1);
-    let stored = |((_, hash), id): Found| {
-        let body = if query.include_data { Some(body_of(conn, id)?) } else { None };
-        Ok(StoredMessage { hash, body })
-    };
-    let messages = found.into_iter().map(stored).collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut messages = Vec::with_capacity(found.len());
+    for ((_, hash), id) in found {
+        let body = if query.include_data { body_of(conn, id)? } else { None };
+        if body.is_some() || !query.include_data {
+            messages.push(StoredMessage { hash, body });
+        }
+    }
     snapshot.finish()?;
     Ok(Page { messages, cursor })
 }
@@ -110,6 +121,21 @@ fn find(conn: &Connection, query: &Query, range: &KeyRange) -> rusqlite::Result<
         }
     }
     Ok(found)
+}
+
+/// The first `keys_max` keys of a pubsub topic behind `after`.
+pub(crate) fn keys_after(
+    conn: &Connection,
+    pubsub_topic: &str,
+    after: &Key,
+    keys_max: usize,
+) -> rusqlite::Result<Vec<Key>> {
+    let last = (i64::MAX, [0xff; 33]);
+    let limit = i64::try_from(keys_max).unwrap_or(i64::MAX);
+    let mut statement = conn.prepare_cached(BY_PUBSUB_TOPIC[0])?;
+    let rows = statement
+        .query_map((after.0, &after.1, last.0, &last.1, limit, pubsub_topic), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 fn scan_range(
@@ -166,15 +192,16 @@ fn timestamp_of(conn: &Connection, hash: &Hash) -> rusqlite::Result<Option<i64>>
     conn.prepare_cached(TIMESTAMP_OF)?.query_row([hash.as_slice()], |row| row.get(0)).optional()
 }
 
-fn body_of(conn: &Connection, id: i64) -> rusqlite::Result<StoredBody> {
+/// The body that lies in the row itself.
+pub(crate) fn row_body(conn: &Connection, id: i64) -> rusqlite::Result<Option<StoredBody>> {
     conn.prepare_cached(BODY)?.query_row([id], |row| {
-        Ok(StoredBody {
+        Ok(Some(StoredBody {
             pubsub_topic: row.get(0)?,
             content_topic: row.get(1)?,
             version: row.get(2)?,
             timestamp: row.get(3)?,
             meta: row.get::<_, Option<Vec<u8>>>(4)?.unwrap_or_default(),
             payload: row.get(5)?,
-        })
+        }))
     })
 }

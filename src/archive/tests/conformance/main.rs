@@ -7,7 +7,9 @@ mod paging;
 mod sample;
 mod storing;
 
-use levada_archive::{Archive, DatabaseUrl, open};
+use std::path::PathBuf;
+
+use levada_archive::{Archive, DatabaseUrl, SegmentArchive, SegmentOptions, SqliteArchive, StoreIo, open};
 use tempfile::TempDir;
 
 /// An empty archive, and the folder that holds it if it lies in one.
@@ -21,10 +23,24 @@ impl Fixture {
         Self { archive: open(&url.parse().unwrap()).unwrap(), _folder: None }
     }
 
-    fn in_folder() -> Self {
+    fn in_folder(open: impl FnOnce(PathBuf) -> Box<dyn Archive>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = DatabaseUrl::Sqlite(folder.path().join("levada.sqlite3"));
-        Self { archive: open(&url).unwrap(), _folder: Some(folder) }
+        Self { archive: open(folder.path().join("levada.sqlite3")), _folder: Some(folder) }
+    }
+
+    /// The first format.
+    fn in_database() -> Self {
+        Self::in_folder(|path| Box::new(SqliteArchive::open(&path).unwrap()))
+    }
+
+    fn in_default_segments() -> Self {
+        Self::in_folder(|path| open(&DatabaseUrl::Sqlite(path)).unwrap())
+    }
+
+    /// Segments so small that every test fills many of them.
+    fn in_segments(io: StoreIo) -> Self {
+        let options = SegmentOptions { segment_bytes: 12 << 10, io };
+        Self::in_folder(|path| Box::new(SegmentArchive::open(&path, &options).unwrap()))
     }
 }
 
@@ -37,7 +53,7 @@ macro_rules! conformance {
             ],
             paging: [
                 ascending_with_ties_by_hash, pages_forward_and_backward, page_sizes, cursors, times_are_inclusive,
-                hashes_and_filters, topics_apart, duplicates_in_filters, without_data, limits,
+                hashes_and_filters, topics_apart, duplicates_in_filters, without_data, limits, keys_of_a_topic,
             ],
             oracle: [random_queries_agree]);
     };
@@ -51,4 +67,7 @@ macro_rules! conformance {
 
 conformance!(memory, Fixture::new("memory"));
 conformance!(sqlite_memory, Fixture::new("sqlite://:memory:"));
-conformance!(sqlite_file, Fixture::in_folder());
+conformance!(sqlite_file, Fixture::in_database());
+conformance!(segments, Fixture::in_default_segments());
+conformance!(small_segments, Fixture::in_segments(super::StoreIo::Pwritev));
+conformance!(buffered_segments, Fixture::in_segments(super::StoreIo::Buffered));

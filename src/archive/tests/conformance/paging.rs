@@ -1,8 +1,8 @@
 //! Order, pages, cursors and filters (13/WAKU2-STORE).
 
 use levada_archive::{
-    Archive, ArchiveError, ArchiveReader, Direction, Hash, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, QUERY_CONTENT_TOPICS_MAX,
-    QUERY_HASHES_MAX, QUERY_TOPIC_BYTES_MAX, Query,
+    Archive, ArchiveError, ArchiveReader, Direction, Hash, Key, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
+    QUERY_CONTENT_TOPICS_MAX, QUERY_HASHES_MAX, QUERY_TOPIC_BYTES_MAX, Query,
 };
 
 use crate::sample::{Sample, ask, hash_of, hashes, insert, samples, sorted};
@@ -205,4 +205,23 @@ pub fn limits(mut archive: Box<dyn Archive>) {
     assert!(matches!(refused(&topic(QUERY_TOPIC_BYTES_MAX + 1)), ArchiveError::TopicTooLong { bytes: 4_097 }));
     let content = Query { content_topics: vec!["x".repeat(5_000)], ..forward() };
     assert!(matches!(refused(&content), ArchiveError::TopicTooLong { bytes: 5_000 }));
+}
+
+pub fn keys_of_a_topic(mut archive: Box<dyn Archive>) {
+    let (mut reader, expected) = filled(&mut *archive);
+    for topic in ["/waku/2/rs/0/0", "/waku/2/rs/0/2", "/waku/2/rs/0/9"] {
+        let of_topic = expected.iter().filter(|sample| sample.body.pubsub_topic == topic);
+        let expected: Vec<Key> = of_topic.map(|sample| (sample.body.timestamp, sample.hash)).collect();
+        let (mut collected, mut after) = (Vec::new(), (i64::MIN, [0; 32]));
+        loop {
+            let keys = reader.keys_after(topic, after, 4).unwrap();
+            collected.extend_from_slice(&keys);
+            match keys.last() {
+                Some(last) if keys.len() == 4 => after = *last,
+                _ => break,
+            }
+        }
+        assert_eq!(collected, expected, "{topic}");
+    }
+    assert!(reader.keys_after("/waku/2/rs/0/0", (i64::MAX, [0xff; 32]), 4).unwrap().is_empty());
 }

@@ -1,17 +1,24 @@
 //! Relay (11/WAKU2-RELAY) behind a small trait, so that another router can take the place of the stock one.
 
 mod cluster;
+mod kind;
 mod known_id;
+mod own;
 mod stock;
 
 use bytes::Bytes;
+use levada_engine::Held;
+use levada_wire::waku::WakuRecord;
 use libp2p::PeerId;
 use libp2p::swarm::NetworkBehaviour;
 
 use crate::error::{PublishError, SubscribeError};
 use crate::inbound::Verdict;
+use crate::peers::PeerHandle;
 
 pub use cluster::ClusterTopics;
+pub use kind::{RouterKind, UnknownRouter};
+pub(crate) use own::own;
 pub use stock::{StockRelay, stock};
 
 /// The protocol id of relay, verbatim on the wire.
@@ -40,8 +47,18 @@ pub trait Relay: NetworkBehaviour {
     /// wants to know.
     fn subscribers(&self, topic: &str) -> usize;
 
-    /// Applies a verdict; `false` if the router no longer had the message.
-    fn report(&mut self, id: &[u8; 32], from: &PeerId, verdict: Verdict) -> bool;
+    /// Applies a verdict on the message `id` that came from `from`, if that is still known; `false` if the router no longer had the
+    /// message. `message` is the message itself, for a router that keeps none.
+    fn report(
+        &mut self,
+        id: &[u8; 32],
+        from: Option<&PeerId>,
+        verdict: Verdict,
+        message: Option<Held<WakuRecord>>,
+    ) -> bool;
+
+    /// A peer that has connected is known to the rest of the node as `handle`.
+    fn named(&mut self, peer: &PeerId, handle: PeerHandle);
 
     /// Whether the score of `peer` is so low that it should be disconnected.
     fn is_graylisted(&self, peer: &PeerId) -> bool;
@@ -57,7 +74,7 @@ pub trait Relay: NetworkBehaviour {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RelayEvent {
-    /// A message that was not seen before.
+    /// A message that was not seen before, of a router that does not read into slots.
     Message {
         /// The peer that sent it.
         from: PeerId,

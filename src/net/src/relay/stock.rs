@@ -27,7 +27,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use levada_engine::Held;
 use levada_wire::hash::message_id;
+use levada_wire::waku::WakuRecord;
 use libp2p::PeerId;
 use libp2p::gossipsub::{
     Behaviour, Config, ConfigBuilder, Event, IdentTopic, IdentityTransform, MaxCountSubscriptionFilter,
@@ -40,6 +42,7 @@ use super::{ClusterTopics, PROTOCOL, Relay, RelayEvent};
 use crate::config::NetConfig;
 use crate::error::{NetError, PublishError, SubscribeError};
 use crate::inbound::Verdict;
+use crate::peers::PeerHandle;
 
 /// Ids in the IHAVE messages of one peer and heartbeat, and in the IWANT messages that answer them.
 const GOSSIP_IDS_MAX: usize = 5_000;
@@ -203,7 +206,8 @@ impl Relay for StockRelay {
         self.all_peers().filter(|(_, topics)| topics.iter().any(|joined| joined.as_str() == topic)).count()
     }
 
-    fn report(&mut self, id: &[u8; 32], from: &PeerId, verdict: Verdict) -> bool {
+    fn report(&mut self, id: &[u8; 32], from: Option<&PeerId>, verdict: Verdict, _: Option<Held<WakuRecord>>) -> bool {
+        let Some(from) = from else { return false };
         let acceptance = match verdict {
             Verdict::Accept => MessageAcceptance::Accept,
             Verdict::Ignore => MessageAcceptance::Ignore,
@@ -211,6 +215,8 @@ impl Relay for StockRelay {
         };
         self.report_message_validation_result(&MessageId::new(id), from, acceptance)
     }
+
+    fn named(&mut self, _: &PeerId, _: PeerHandle) {}
 
     fn is_graylisted(&self, peer: &PeerId) -> bool {
         self.peer_score(peer).is_some_and(|score| score < GRAYLIST_THRESHOLD)

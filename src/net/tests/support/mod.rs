@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
+use levada_engine::{Arena, ArenaConfig, Held};
 use levada_net::{
-    Inbound, InboundMessage, Multiaddr, NetConfig, NetHandle, NodeKey, Offer, PublishError, Verdict, start,
+    Inbound, Multiaddr, NetConfig, NetHandle, NodeKey, PeerHandle, PublishError, Refused, RouterKind, Verdict, start,
 };
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use levada_wire::waku::{TopicTable, WakuRecord};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 pub const TOPIC: &str = "/waku/2/rs/1/0";
@@ -23,42 +24,66 @@ pub const TOPIC: &str = "/waku/2/rs/1/0";
 /// Everything a test waits for comes long before this, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// A message as a test looks at it.
+#[derive(Debug)]
+pub struct Message {
+    pub topic: String,
+    pub data: Vec<u8>,
+    pub id: [u8; 32],
+    pub peer: PeerHandle,
+    pub slot: Held<WakuRecord>,
+}
+
 /// Takes messages while there is room, and counts how often there was none.
 pub struct Inbox {
-    messages: Sender<InboundMessage>,
+    arena: Arc<Arena<WakuRecord>>,
+    topics: Arc<TopicTable>,
+    messages: UnboundedSender<Held<WakuRecord>>,
+    room: Arc<AtomicUsize>,
     refusals: Arc<AtomicUsize>,
 }
 
 impl Inbox {
-    pub fn new(room: usize) -> (Self, Receiver<InboundMessage>) {
-        let (messages, receiver) = channel(room);
-        (Self { messages, refusals: Arc::default() }, receiver)
+    pub fn new(room: usize, arena_bytes: usize) -> (Self, UnboundedReceiver<Held<WakuRecord>>) {
+        let (messages, receiver) = unbounded_channel();
+        let arena = Arena::new(&ArenaConfig::with_budget(arena_bytes, 150 * 1_024)).unwrap();
+        let room = Arc::new(AtomicUsize::new(room));
+        (Self { arena, topics: Arc::default(), messages, room, refusals: Arc::default() }, receiver)
     }
 }
 
 impl Inbound for Inbox {
-    fn offer(&self, message: &InboundMessage) -> Offer {
-        match self.messages.try_send(message.clone()) {
-            Ok(()) => Offer::Taken,
-            Err(TrySendError::Full(_)) => {
-                self.refusals.fetch_add(1, Relaxed);
-                Offer::Full
-            }
-            Err(TrySendError::Closed(_)) => Offer::Dropped,
+    fn arena(&self) -> &Arc<Arena<WakuRecord>> {
+        &self.arena
+    }
+
+    fn topic(&self, name: &str) -> Option<u32> {
+        self.topics.intern(name).ok()
+    }
+
+    fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused> {
+        if self.room.fetch_update(Relaxed, Relaxed, |room| room.checked_sub(1)).is_err() {
+            self.refusals.fetch_add(1, Relaxed);
+            return Err(Refused::Full(message));
         }
+        self.messages.send(message).map_err(|_| Refused::Dropped)
     }
 }
 
 pub struct Node {
     pub handle: NetHandle,
-    pub inbox: Receiver<InboundMessage>,
+    pub inbox: UnboundedReceiver<Held<WakuRecord>>,
+    pub arena: Arc<Arena<WakuRecord>>,
+    topics: Arc<TopicTable>,
+    room: Arc<AtomicUsize>,
     refusals: Arc<AtomicUsize>,
     pub task: JoinHandle<()>,
 }
 
 /// Loopback, ports of the system's choice, cluster 1, shard 0.
-pub fn config() -> NetConfig {
+pub fn config(router: RouterKind) -> NetConfig {
     let mut config = NetConfig::new(NodeKey::generate());
+    config.router = router;
     config.listen_address = Ipv4Addr::LOCALHOST.into();
     config.tcp_port = 0;
     config.websocket_port = Some(0);
@@ -67,8 +92,16 @@ pub fn config() -> NetConfig {
 }
 
 /// The default configuration with one static peer.
-pub fn dialling(peer: &Multiaddr) -> NetConfig {
-    NetConfig { static_peers: vec![peer.clone()], ..config() }
+pub fn dialling(router: RouterKind, peer: &Multiaddr) -> NetConfig {
+    NetConfig { static_peers: vec![peer.clone()], ..config(router) }
+}
+
+/// The largest message of [`TOPIC`].
+pub fn largest(router: RouterKind) -> usize {
+    match router {
+        RouterKind::Levada => 153_576,
+        RouterKind::Stock => 153_600,
+    }
 }
 
 impl Node {
@@ -78,15 +111,20 @@ impl Node {
 
     /// A node whose inbox holds `room` messages.
     pub async fn start_with_room(config: NetConfig, room: usize) -> Self {
+        Self::start_with(config, room, 128 * 1_024 * 1_024).await
+    }
+
+    pub async fn start_with(config: NetConfig, room: usize, arena_bytes: usize) -> Self {
         let relay = config.relay;
-        let (sink, inbox) = Inbox::new(room);
-        let refusals = sink.refusals.clone();
+        let (sink, inbox) = Inbox::new(room, arena_bytes);
+        let (arena, topics) = (sink.arena.clone(), sink.topics.clone());
+        let (room, refusals) = (sink.room.clone(), sink.refusals.clone());
         let (handle, task) = start(config, Arc::new(sink)).await.unwrap();
         let task = tokio::spawn(task);
         if relay {
             assert_eq!(handle.subscribe(TOPIC).await, Ok(true));
         }
-        Self { handle, inbox, refusals, task }
+        Self { handle, inbox, arena, topics, room, refusals, task }
     }
 
     pub fn tcp(&self) -> Multiaddr {
@@ -117,12 +155,23 @@ impl Node {
         within(self.handle.publish(TOPIC, Bytes::from_static(data), None)).await
     }
 
-    pub async fn receive(&mut self) -> InboundMessage {
-        within(self.inbox.recv()).await.unwrap()
+    /// The next message, whose place in the inbox is free again.
+    pub async fn receive(&mut self) -> Message {
+        let message = self.take().await;
+        self.room.fetch_add(1, Relaxed);
+        message
     }
 
-    pub async fn judge(&self, message: &InboundMessage, verdict: Verdict) {
-        self.handle.report(message.id, message.peer, verdict).await.unwrap();
+    /// The next message, whose place in the inbox stays taken.
+    pub async fn take(&mut self) -> Message {
+        let slot = within(self.inbox.recv()).await.unwrap();
+        let record = slot.record();
+        let topic = self.topics.name(record.topic).unwrap().to_owned();
+        Message { topic, data: slot.payload().to_vec(), id: record.id, peer: PeerHandle(record.peer), slot }
+    }
+
+    pub async fn judge(&self, message: Message, verdict: Verdict) {
+        self.handle.report(message.slot, verdict).await.unwrap();
     }
 }
 
@@ -131,8 +180,9 @@ pub async fn within<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A port that the system gives to nobody by itself; `index` is 0 to 3.
-pub fn fixed_port(index: u16) -> u16 {
-    20_000 + u16::try_from(std::process::id() % 3_000).unwrap() * 4 + index
+pub fn fixed_port(router: RouterKind, index: u16) -> u16 {
+    let index = index + if router == RouterKind::Levada { 4 } else { 0 };
+    20_000 + u16::try_from(std::process::id() % 1_500).unwrap() * 8 + index
 }
 
 /// Asks again and again until it is so.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
 use levada_net::relay::{StockRelay, stock};
@@ -26,9 +27,11 @@ pub struct Ask {
     pub after: Option<Arc<Semaphore>>,
 }
 
-/// Reads until the other side has closed its side, as js-waku does.
-#[derive(Clone)]
-pub struct ToTheEnd;
+/// Reads until the other side has closed its side, as js-waku does, and counts the streams that it has read.
+#[derive(Clone, Default)]
+pub struct ToTheEnd {
+    pub streams: Arc<AtomicUsize>,
+}
 
 impl Codec for ToTheEnd {
     type Protocol = StreamProtocol;
@@ -36,6 +39,7 @@ impl Codec for ToTheEnd {
     type Response = Vec<u8>;
 
     async fn read_request<T: AsyncRead + Unpin + Send>(&mut self, _: &StreamProtocol, io: &mut T) -> io::Result<Ask> {
+        self.streams.fetch_add(1, Relaxed);
         let mut bytes = Vec::new();
         io.read_to_end(&mut bytes).await?;
         Ok(Ask { bytes, after: None })
@@ -93,7 +97,11 @@ pub fn peer(muxer: &Muxer, metadata: bool, message_bytes_max: usize) -> RawPeer 
     let router = NetConfig { message_bytes_max, cluster_id: 1, ..NetConfig::new(NodeKey::generate()) };
     let streams = Config::default().with_request_timeout(std::time::Duration::from_secs(90));
     let metadata = metadata.then(|| {
-        Behaviour::with_codec(ToTheEnd, [(StreamProtocol::new(METADATA_PROTOCOL), ProtocolSupport::Full)], streams)
+        Behaviour::with_codec(
+            ToTheEnd::default(),
+            [(StreamProtocol::new(METADATA_PROTOCOL), ProtocolSupport::Full)],
+            streams,
+        )
     });
     let protocols = Protocols { relay: stock(&router).unwrap(), metadata: metadata.into() };
     swarm(&key, muxer, protocols)
@@ -101,9 +109,14 @@ pub fn peer(muxer: &Muxer, metadata: bool, message_bytes_max: usize) -> RawPeer 
 
 /// A peer that writes what it wants on relay streams, one frame on each, and answers nothing.
 pub fn relay_writer() -> Swarm<Behaviour<ToTheEnd>> {
+    relay_writer_for(std::time::Duration::from_secs(90), ToTheEnd::default())
+}
+
+/// The same with a codec of the test, and which gives every stream up after a while.
+pub fn relay_writer_for(patience: std::time::Duration, codec: ToTheEnd) -> Swarm<Behaviour<ToTheEnd>> {
     let relay = [(StreamProtocol::new(RELAY_PROTOCOL), ProtocolSupport::Full)];
-    let streams = Config::default().with_request_timeout(std::time::Duration::from_secs(90));
-    swarm(&Keypair::generate_ed25519(), &Muxer::Yamux, Behaviour::with_codec(ToTheEnd, relay, streams))
+    let streams = Config::default().with_request_timeout(patience);
+    swarm(&Keypair::generate_ed25519(), &Muxer::Yamux, Behaviour::with_codec(codec, relay, streams))
 }
 
 fn swarm<B: NetworkBehaviour>(key: &Keypair, muxer: &Muxer, protocols: B) -> Swarm<B> {

@@ -19,6 +19,26 @@ choice! {
     }
 }
 
+choice! {
+    /// Which worker runs which stage.
+    BenchPlacement {
+        /// A worker for each lane.
+        PerCore = "per-core",
+        /// A worker for each stage of each lane.
+        Dedicated = "dedicated",
+    }
+}
+
+choice! {
+    /// How the stages hash.
+    BenchHash {
+        /// One message after another, by the `sha2` crate.
+        Sha2 = "sha2",
+        /// What waits side by side.
+        Multi = "multi",
+    }
+}
+
 /// Where the measured messages are archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BenchArchive {
@@ -41,10 +61,18 @@ pub struct BenchOptions {
     pub seed: u64,
     /// The most messages in flight, at least 1.
     pub window: usize,
-    /// Worker threads, at least 1.
+    /// Lanes of the path, at least 1; placed per core, as many worker threads.
     pub workers: usize,
-    /// One configuration is run for each, in this order; at least one.
+    /// Which worker runs which stage.
+    pub placement: BenchPlacement,
+    /// Digests of each message: 1 is the message hash, 2 the message id as well.
+    pub digests: usize,
+    /// Messages that arrive per second; none: the next one arrives when the window allows it.
+    pub rate_msg_per_s: Option<u64>,
+    /// One configuration is run for each and each way to hash, in this order; at least one.
     pub archives: Vec<BenchArchive>,
+    /// Ways to hash; at least one.
+    pub hashes: Vec<BenchHash>,
     /// Runs of each configuration, of which the medians are reported; at least 1.
     pub runs: usize,
     /// How long each run measures at least: rounds are repeated until this has passed.
@@ -85,11 +113,15 @@ impl BenchOptions {
             seed: settings.number("seed"),
             window: settings.number("window"),
             workers: settings.number("workers"),
+            placement: BenchPlacement::named(settings.text("placement")).expect(WORDS),
+            digests: settings.number("digests"),
+            rate_msg_per_s: settings.numbers("rate").first().copied(),
             archives: settings.texts("archive").into_iter().map(BenchArchive::from).collect(),
+            hashes: settings.texts("hash").iter().map(|word| BenchHash::named(word).expect(WORDS)).collect(),
             runs: settings.number("runs"),
             min_duration: *min_duration,
             heap_series: path("heap-series"),
-            format: BenchFormat::named(settings.text("format")).expect("the table allows only these words"),
+            format: BenchFormat::named(settings.text("format")).expect(WORDS),
             out: path("out"),
         }
     }
@@ -120,6 +152,8 @@ impl std::fmt::Display for BenchArchive {
         })
     }
 }
+
+const WORDS: &str = "the table allows only these words";
 
 /// Every option of `levada bench micro`.
 pub(super) static BENCH: Table = Table(&[OPTIONS]);
@@ -155,7 +189,46 @@ const OPTIONS: &[Key] = &[
         Group::Workload,
         "The most messages in flight at one time.",
     ),
-    Key::new("workers", Kind::Number { min: 1, max: 256 }, "1", Group::Workload, "How many pinned worker threads run."),
+    Key::new(
+        "workers",
+        Kind::Number { min: 1, max: 256 },
+        "1",
+        Group::Workload,
+        "How many lanes the path has; placed per core, as many pinned worker threads run.",
+    ),
+    Key::new(
+        "placement",
+        Kind::Choice(BenchPlacement::NAMES),
+        "per-core",
+        Group::Workload,
+        "per-core: one worker runs all stages of a lane. dedicated: every stage of a lane has a worker thread to itself; \
+         those beyond the number of cores share them.",
+    ),
+    Key::new(
+        "hash",
+        Kind::Choice(BenchHash::NAMES),
+        "multi",
+        Group::Workload,
+        "multi: what waits is hashed side by side, as in a node. sha2: one message after another by the sha2 crate. May be \
+         repeated: each one is a configuration of its own, and their runs take turns.",
+    )
+    .repeatable(),
+    Key::new(
+        "digests",
+        Kind::Number { min: 1, max: 2 },
+        "1",
+        Group::Workload,
+        "1: the message hash (14/WAKU2-MESSAGE). 2: before it the message id too, SHA-256 over the encoded message \
+         (11/WAKU2-RELAY), which a receiver needs to find duplicates: two passes over each payload.",
+    ),
+    Key::optional(
+        "rate",
+        Kind::Number { min: 1, max: 10_000_000 },
+        Group::Workload,
+        "Messages that arrive per second, by a Poisson process of the seed, whether or not the path keeps up (open loop). \
+         Latencies count from when a message was due. At most --window are inside; the others wait before the path. \
+         Without it the next one arrives when the window has room (closed loop).",
+    ),
     Key::new(
         "archive",
         Kind::Archive,

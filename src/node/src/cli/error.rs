@@ -17,7 +17,7 @@ pub enum CliError {
         suggestion: Option<&'static str>,
     },
     /// `levada bench` without the name of a benchmark.
-    #[error("levada bench needs the name of a benchmark; the one there is: levada bench micro")]
+    #[error("levada bench needs the name of a benchmark: levada bench micro, levada bench macro or levada bench hash")]
     MissingBench,
     /// Something after a command that takes nothing more.
     #[error("unexpected argument {argument} after levada {after}; leave it out")]

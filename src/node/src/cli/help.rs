@@ -3,6 +3,8 @@
 use clap::{Arg, ArgAction, Command};
 
 use super::bench::BENCH;
+use super::bench_hash::BENCH_HASH;
+use super::bench_macro::BENCH_MACRO;
 use crate::config::{Group, Key, Kind, NODE, Table, wrap};
 
 /// `levada --help`.
@@ -13,6 +15,8 @@ pub(super) fn overview() -> String {
             "levada [FLAGS]                 run the node (the same as levada run)\n       \
              levada run [FLAGS]             run the node\n       \
              levada bench micro [OPTIONS]   measure the message path in process\n       \
+             levada bench macro [OPTIONS]   measure messages from node to node\n       \
+             levada bench hash [OPTIONS]    measure the hash stage by how many messages wait\n       \
              levada help [COMMAND]          explain a command\n       \
              levada version                 print the version",
         )
@@ -51,8 +55,58 @@ pub(super) fn run() -> String {
     rendered(command)
 }
 
-/// `levada bench --help` and `levada bench micro --help`.
+/// `levada bench --help`.
 pub(super) fn bench() -> String {
+    let command = Command::new("levada bench")
+        .about("Measures the node and parts of it, beside what they cannot avoid in the same run.")
+        .override_usage(
+            "levada bench micro [OPTIONS]   the message path\n       \
+             levada bench macro [OPTIONS]   from node to node, over loopback TCP\n       \
+             levada bench hash [OPTIONS]    the hash stage by how many messages wait",
+        )
+        .disable_help_flag(true)
+        .after_help("levada bench micro --help, bench macro --help and bench hash --help list the options.");
+    rendered(command)
+}
+
+/// `levada bench hash --help`.
+pub(super) fn bench_hash() -> String {
+    let command = Command::new("levada bench hash")
+        .about("Measures the hash stage when 1, 2, 8, 16, 32, 64 or endlessly many messages wait.")
+        .override_usage("levada bench hash [OPTIONS]")
+        .args(arguments(&BENCH_HASH))
+        .disable_help_flag(true)
+        .after_help(
+            "Columns: backlog (a number or endless), kernel (which one such a batch is begun with), msg_per_s,\n\
+             sha2_msg_per_s (the same stage with the sha2 crate, one message after another), ratio (of the two).\n\
+             Thread CPU time of the stage's calls on one core; the two sides take turns, and ratio is the\n\
+             median of neighbours. LEVADA_HASH_KERNEL forces avx512x16, avx512vlx8, avx2x8, shani2 or sha2.",
+        );
+    rendered(command)
+}
+
+/// `levada bench macro --help`.
+pub(super) fn bench_macro() -> String {
+    let command = Command::new("levada bench macro")
+        .about("Measures messages from one node, over loopback TCP, into the archive of another.")
+        .override_usage("levada bench macro [OPTIONS]")
+        .args(arguments(&BENCH_MACRO))
+        .disable_help_flag(true)
+        .after_help(
+            "Example, our router and transport beside rust-libp2p's:\n  \
+             levada bench macro --relay-router=stock --relay-router=levada --transport=stock --transport=levada\n\n\
+             A node is a thread on a core of its own, as far as there are cores; the workload is that of bench\n\
+             micro, and a message has arrived when it is validated, decoded, dispatched and archived in memory.\n\n\
+             Columns: rx_ of a receiver, tx_ of the publisher, relay_ of a relay in between; id_hashes are\n\
+             message ids; ns_per_msg from the publication to the handler; interarrival_ns between two there;\n\
+             bound_msg_per_s of a bare TCP sender with a length prefix, ChaCha20-Poly1305 in place and one\n\
+             SHA-256, after each run on the same cores; rss_peak_MB of all nodes together.",
+        );
+    rendered(command)
+}
+
+/// `levada bench micro --help`.
+pub(super) fn bench_micro() -> String {
     let command = Command::new("levada bench micro")
         .about("Measures the message path in process, on the reference workload, beside a bare SHA-256 loop.")
         .override_usage("levada bench micro [OPTIONS]")
@@ -60,7 +114,12 @@ pub(super) fn bench() -> String {
         .disable_help_flag(true)
         .after_help(
             "Example:\n  levada bench micro --archive=none --runs=3 --format=json > result.json\n\n\
-             One seed gives identical counters and bytes in every run; only times differ.",
+             One seed gives identical counters and bytes in every run; only times differ.\n\n\
+             The open loop, with both ways to hash in one run:\n  \
+             levada bench micro --archive=none --hash=sha2 --hash=multi --rate=8000\n\n\
+             Columns of the open loop: rate_msg_per_s is what was asked for, achieved_msg_per_s what the path\n\
+             kept up with; ns_per_msg_p50, _p99 and _max count from when a message was due. Workers watch the\n\
+             clock instead of sleeping, so the time that a thread takes to wake up is not in them.",
         );
     rendered(command)
 }

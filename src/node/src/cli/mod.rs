@@ -1,6 +1,8 @@
 //! The command line of the `levada` binary: which command it asks for, and with what. Nothing is printed or started here.
 
 mod bench;
+mod bench_hash;
+mod bench_macro;
 mod error;
 mod help;
 pub mod logging;
@@ -10,9 +12,12 @@ mod tests;
 use std::ffi::OsString;
 use std::fmt;
 
-pub use bench::{BenchArchive, BenchFormat, BenchOptions};
+pub use bench::{BenchArchive, BenchFormat, BenchHash, BenchOptions, BenchPlacement};
+pub use bench_hash::HashBenchOptions;
+pub use bench_macro::MacroBenchOptions;
 pub use error::CliError;
 
+use crate::bench_macro::NODE_COMMAND;
 use crate::config::{nearest, quoted};
 
 /// What the operator asks for. Its `Debug` form leaves out the arguments, which may hold a secret.
@@ -26,6 +31,12 @@ pub enum Command {
     PrintDefaultConfig,
     /// Run the reference workload in process.
     BenchMicro(BenchOptions),
+    /// Measure the hash stage by how many messages wait.
+    BenchHash(HashBenchOptions),
+    /// Run the reference workload from node to node.
+    BenchMacro(MacroBenchOptions),
+    /// Be one node of that benchmark, for the process that runs it.
+    BenchMacroNode,
     /// Print this text on standard output, and exit with success.
     Help(String),
     /// Print [`VERSION`] on standard output, and exit with success.
@@ -39,6 +50,9 @@ impl fmt::Debug for Command {
             Self::PrintConfig(args) => write!(f, "PrintConfig({} arguments)", args.len()),
             Self::PrintDefaultConfig => f.write_str("PrintDefaultConfig"),
             Self::BenchMicro(options) => f.debug_tuple("BenchMicro").field(options).finish(),
+            Self::BenchHash(options) => f.debug_tuple("BenchHash").field(options).finish(),
+            Self::BenchMacro(options) => f.debug_tuple("BenchMacro").field(options).finish(),
+            Self::BenchMacroNode => f.write_str("BenchMacroNode"),
             Self::Help(text) => f.debug_tuple("Help").field(text).finish(),
             Self::Version => f.write_str("Version"),
         }
@@ -99,17 +113,23 @@ fn run(mut args: Vec<OsString>) -> Command {
 }
 
 fn bench(mut args: Vec<OsString>) -> Result<Command, CliError> {
-    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        return Ok(Command::Help(help::bench()));
-    }
     if args.is_empty() {
         return Err(CliError::MissingBench);
     }
     let name = args.remove(0);
-    if name == "micro" {
-        return BenchOptions::read(args).map(Command::BenchMicro);
+    let is_help = |arg: &OsString| arg == "--help" || arg == "-h";
+    let wants_help = args.iter().any(is_help);
+    match name.to_str() {
+        Some("micro") if wants_help => Ok(Command::Help(help::bench_micro())),
+        Some("macro") if wants_help => Ok(Command::Help(help::bench_macro())),
+        Some("hash") if wants_help => Ok(Command::Help(help::bench_hash())),
+        Some("micro") => BenchOptions::read(args).map(Command::BenchMicro),
+        Some("macro") => MacroBenchOptions::read(args).map(Command::BenchMacro),
+        Some("hash") => HashBenchOptions::read(args).map(Command::BenchHash),
+        Some(name) if name == NODE_COMMAND[1] && args.is_empty() => Ok(Command::BenchMacroNode),
+        _ if is_help(&name) => Ok(Command::Help(help::bench())),
+        _ => Err(unknown_command("levada bench", &name, BENCHES)),
     }
-    Err(unknown_command("levada bench", &name, &["micro"]))
 }
 
 fn help_on(args: &[OsString]) -> Result<Command, CliError> {
@@ -118,11 +138,14 @@ fn help_on(args: &[OsString]) -> Result<Command, CliError> {
     match words.as_slice() {
         [] | ["help" | "version"] => Ok(Command::Help(help::overview())),
         ["run"] => Ok(Command::Help(help::run())),
-        ["bench"] | ["bench", "micro"] => Ok(Command::Help(help::bench())),
+        ["bench"] => Ok(Command::Help(help::bench())),
+        ["bench", "macro"] => Ok(Command::Help(help::bench_macro())),
+        ["bench", "micro"] => Ok(Command::Help(help::bench_micro())),
+        ["bench", "hash"] => Ok(Command::Help(help::bench_hash())),
         ["run" | "help" | "version", ..] => {
             Err(CliError::UnexpectedArgument { after: "help", argument: shown(&args[1]) })
         }
-        ["bench", ..] => Err(unknown_command("levada bench", &args[1], &["micro"])),
+        ["bench", ..] => Err(unknown_command("levada bench", &args[1], BENCHES)),
         _ => Err(unknown_command("levada", &args[0], TOP_LEVEL)),
     }
 }
@@ -139,6 +162,8 @@ fn shown(arg: &OsString) -> String {
 }
 
 const TOP_LEVEL: &[&str] = &["run", "bench", "help", "version"];
+
+const BENCHES: &[&str] = &["micro", "macro", "hash"];
 
 /// A stray argument may be a misplaced secret, so less of it is shown than would give a key away.
 const SHOWN_CHARS_MAX: usize = 24;

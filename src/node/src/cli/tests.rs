@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::*;
-use crate::config::NODE;
+use crate::config::{NODE, RelayRouter, Transport};
 
 fn parsed(args: &[&str]) -> Result<Command, CliError> {
     parse(args.iter().map(OsString::from))
@@ -22,6 +22,13 @@ fn bench_options(args: &[&str]) -> BenchOptions {
     match parsed(&[&["bench", "micro"], args].concat()).unwrap() {
         Command::BenchMicro(options) => options,
         other => panic!("{other:?} is not a benchmark"),
+    }
+}
+
+fn hash_bench_options(args: &[&str]) -> HashBenchOptions {
+    match parsed(&[&["bench", "hash"], args].concat()).unwrap() {
+        Command::BenchHash(options) => options,
+        other => panic!("{other:?} is not the benchmark of the hash stage"),
     }
 }
 
@@ -59,6 +66,8 @@ fn version_and_help_have_every_usual_form() {
     assert_eq!(help(&["--relay", "--help"]), help(&["run", "-h"]));
     assert_eq!(help(&["bench", "--help"]), help(&["help", "bench"]));
     assert_eq!(help(&["bench", "micro", "--runs=1", "-h"]), help(&["help", "bench", "micro"]));
+    assert_eq!(help(&["bench", "hash", "--help"]), help(&["help", "bench", "hash"]));
+    assert_eq!(help(&["bench", "macro", "--help"]), help(&["help", "bench", "macro"]));
 }
 
 #[test]
@@ -68,8 +77,12 @@ fn an_unknown_command_suggests_the_nearest() {
     assert_eq!(fault(&["bench", "mirco"]), "unknown command \"mirco\"; did you mean levada bench micro?");
     assert_eq!(fault(&["xyz"]), "unknown command \"xyz\"; levada --help lists all");
     assert_eq!(fault(&["help", "benhc"]), "unknown command \"benhc\"; did you mean levada bench?");
+    assert_eq!(fault(&["bench", "hahs"]), "unknown command \"hahs\"; did you mean levada bench hash?");
     assert_eq!(fault(&["bench", "--runs=1"]), "unknown command \"--runs=1\"; levada bench --help lists all");
-    assert_eq!(fault(&["bench"]), "levada bench needs the name of a benchmark; the one there is: levada bench micro");
+    assert_eq!(
+        fault(&["bench"]),
+        "levada bench needs the name of a benchmark: levada bench micro, levada bench macro or levada bench hash"
+    );
     assert_eq!(fault(&["version", "x"]), "unexpected argument \"x\" after levada version; leave it out");
     assert_eq!(fault(&["help", "run", "x"]), "unexpected argument \"x\" after levada help; leave it out");
     assert_eq!(parsed(&["xyz"]).unwrap_err().exit_code(), 64);
@@ -96,7 +109,15 @@ fn help_lists_every_key_in_lines_that_fit() {
     for flag in ["--print-config", "--print-default-config", "Network:", "Engine:", "[default: 60000]"] {
         assert!(text.contains(flag), "{flag}");
     }
-    for text in [text, help(&["help"]), help(&["help", "bench"])] {
+    for of_bench in [&["help", "bench", "micro"][..], &["help", "bench", "hash"]] {
+        let text = help(of_bench);
+        assert!(text.contains("--runs") && text.contains("sha2"), "{of_bench:?}");
+        assert_eq!(text.contains("--digests"), of_bench.contains(&"micro"), "{of_bench:?}");
+    }
+    let benches = ["micro", "macro", "hash"].map(|bench| help(&["help", "bench", bench]));
+    assert!(benches[1].contains("--relay-router") && benches[1].contains("--hops"), "{}", benches[1]);
+    let of_bench = [help(&["help", "bench"])].into_iter().chain(benches);
+    for text in [text, help(&["help"])].into_iter().chain(of_bench) {
         for line in text.lines() {
             assert!(line.chars().count() <= help::COLUMNS_MAX, "too long: {line}");
         }
@@ -112,6 +133,10 @@ fn bench_defaults_are_those_of_the_reference_workload() {
         seed: 42,
         window: 32,
         workers: 1,
+        placement: BenchPlacement::PerCore,
+        digests: 1,
+        rate_msg_per_s: None,
+        hashes: vec![BenchHash::Multi],
         archives: vec![BenchArchive::None, BenchArchive::Memory, BenchArchive::Url("sqlite://:memory:".to_owned())],
         runs: 5,
         min_duration: Duration::from_secs(2),
@@ -132,6 +157,12 @@ fn every_bench_option_reaches_its_field() {
         "--seed=18446744073709551615",
         "--window=1",
         "--workers=2",
+        "--placement=dedicated",
+        "--hash=sha2",
+        "--hash",
+        "MULTI",
+        "--digests=2",
+        "--rate=8000",
         "--archive=none",
         "--archive",
         "sqlite://a.sqlite3",
@@ -147,6 +178,10 @@ fn every_bench_option_reaches_its_field() {
         seed: u64::MAX,
         window: 1,
         workers: 2,
+        placement: BenchPlacement::Dedicated,
+        digests: 2,
+        rate_msg_per_s: Some(8_000),
+        hashes: vec![BenchHash::Sha2, BenchHash::Multi],
         archives: vec![BenchArchive::None, BenchArchive::Url("sqlite://a.sqlite3".to_owned())],
         runs: 1,
         min_duration: Duration::from_millis(250),
@@ -167,7 +202,87 @@ fn wrong_bench_options_are_all_reported() {
     assert_eq!(text.lines().count(), 7, "{text}");
     assert!(text.contains("unknown flag --sed; did you mean --seed?"), "{text}");
     assert!(text.contains("messages: \"0\" (flag --messages) is not valid; expected a whole number from 1 to 100000"));
-    for option in ["--messages=100001", "--min-seconds=3601", "--format=xml", "--out=", "--seed=-1"] {
+    for option in [
+        "--placement=invoker",
+        "--hash=md5",
+        "--digests=0",
+        "--digests=3",
+        "--rate=0",
+        "--messages=100001",
+        "--min-seconds=3601",
+        "--format=xml",
+        "--out=",
+        "--seed=-1",
+    ] {
         assert!(fault(&["bench", "micro", option]).contains("is not valid"), "{option}");
     }
+}
+
+#[test]
+fn the_options_of_the_hash_bench_reach_their_fields() {
+    let defaults = HashBenchOptions { messages: 512, seed: 42, runs: 21, format: BenchFormat::Table };
+    assert_eq!(hash_bench_options(&[]), defaults);
+    let expected = HashBenchOptions { messages: 64, seed: 7, runs: 3, format: BenchFormat::Json };
+    assert_eq!(hash_bench_options(&["--messages=64", "--seed=7", "--runs=3", "--format=json"]), expected);
+    for option in ["--messages=63", "--runs=0", "--format=xml", "--backlog=1"] {
+        let text = fault(&["bench", "hash", option]);
+        assert!(text.contains("is not valid") || text.contains("unknown flag --backlog"), "{text}");
+    }
+}
+
+#[test]
+fn the_options_of_the_macro_bench_reach_their_fields() {
+    let defaults = MacroBenchOptions {
+        messages: 1_000,
+        warmup: 100,
+        seed: 42,
+        window: 32,
+        peers: 1,
+        hops: 1,
+        processes: 1,
+        routers: vec![RelayRouter::Levada],
+        transports: vec![Transport::Stock],
+        runs: 5,
+        format: BenchFormat::Table,
+    };
+    assert_eq!(parsed(&["bench", "macro"]).unwrap(), Command::BenchMacro(defaults));
+    let expected = MacroBenchOptions {
+        messages: 7,
+        warmup: 0,
+        seed: 1,
+        window: 48,
+        peers: 6,
+        hops: 2,
+        processes: 2,
+        routers: vec![RelayRouter::Stock, RelayRouter::Levada],
+        transports: vec![Transport::Levada],
+        runs: 3,
+        format: BenchFormat::Csv,
+    };
+    let given = "--messages=7 --warmup=0 --seed=1 --window=48 --peers=6 --hops=2 --processes=2 --relay-router=stock \
+                 --relay-router=levada --transport=levada --runs=3 --format=csv";
+    let args: Vec<&str> = ["bench", "macro"].into_iter().chain(given.split(' ')).collect();
+    assert_eq!(parsed(&args).unwrap(), Command::BenchMacro(expected));
+    assert_eq!(parsed(&["bench", "macro-node"]).unwrap(), Command::BenchMacroNode);
+}
+
+#[test]
+fn wrong_options_of_the_macro_bench_are_refused() {
+    for option in [
+        "--messages=0",
+        "--window=0",
+        "--window=49",
+        "--peers=0",
+        "--peers=7",
+        "--hops=3",
+        "--processes=3",
+        "--relay-router=go",
+        "--transport=quic",
+        "--runs=0",
+        "--format=xml",
+    ] {
+        assert!(fault(&["bench", "macro", option]).contains("is not valid"), "{option}");
+    }
+    assert!(fault(&["bench", "macro", "--archive=memory"]).contains("unknown flag --archive"));
+    assert!(fault(&["bench", "macro-node", "--peers=1"]).contains("unknown command"));
 }

@@ -77,6 +77,44 @@ choice! {
     }
 }
 
+choice! {
+    /// Whose router relays.
+    RelayRouter {
+        /// The node's own.
+        Levada = "levada",
+        /// rust-libp2p's.
+        Stock = "stock",
+    }
+}
+
+choice! {
+    /// Whose Noise, yamux and mplex secure and divide connections.
+    Transport {
+        /// The node's own.
+        Levada = "levada",
+        /// rust-libp2p's.
+        Stock = "stock",
+    }
+}
+
+impl From<Transport> for levada_net::TransportKind {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Levada => Self::Levada,
+            Transport::Stock => Self::Stock,
+        }
+    }
+}
+
+impl From<RelayRouter> for levada_net::RouterKind {
+    fn from(router: RelayRouter) -> Self {
+        match router {
+            RelayRouter::Levada => Self::Levada,
+            RelayRouter::Stock => Self::Stock,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

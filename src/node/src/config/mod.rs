@@ -31,7 +31,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use choice::choice;
-pub use choice::{LogFormat, LogLevel, WaitPreset};
+pub use choice::{LogFormat, LogLevel, RelayRouter, Transport, WaitPreset};
 pub use error::{ConfigError, ConfigErrors, EXIT_CONFIG, EXIT_USAGE};
 pub(crate) use key::quoted;
 pub use key::{Effect, Group, Key, Table};
@@ -71,12 +71,18 @@ pub struct Config {
     pub websocket_support: bool,
     /// The WebSocket port; 0 takes any free one.
     pub websocket_port: u16,
+    /// Whose Noise, yamux and mplex secure and divide connections.
+    pub transport: Transport,
     /// The multiaddresses of peers to stay connected to, of which only the first `/` is checked.
     pub static_nodes: Vec<String>,
     /// The most connections to peers.
     pub max_connections: u32,
     /// Whether the node relays.
     pub relay: bool,
+    /// Whose router relays.
+    pub relay_router: RelayRouter,
+    /// The most bytes of messages that wait to be sent to one peer.
+    pub relay_queue_bytes: usize,
     /// Whether the node archives and answers queries.
     pub store: bool,
     /// The URL of the archive.
@@ -188,9 +194,12 @@ impl Config {
             agent_string: settings.text("agent-string").to_owned(),
             websocket_support: settings.bool("websocket-support"),
             websocket_port: port("websocket-port"),
+            transport: Transport::named(settings.text("transport")).expect(TABLED),
             static_nodes: settings.texts("staticnode"),
             max_connections: settings.number("max-connections"),
             relay: settings.bool("relay"),
+            relay_router: RelayRouter::named(settings.text("relay-router")).expect(TABLED),
+            relay_queue_bytes: settings.number("relay-queue-bytes"),
             store: settings.bool("store"),
             store_message_db_url: settings.text("store-message-db-url").to_owned(),
             rest: settings.bool("rest"),

@@ -4,7 +4,7 @@
 //! the archive's file is Levada's own.
 
 use super::accepted::ACCEPTED;
-use super::choice::{LogFormat, LogLevel, WaitPreset};
+use super::choice::{LogFormat, LogLevel, RelayRouter, Transport, WaitPreset};
 use super::key::{Group, Key, Table};
 use super::kind::Kind;
 
@@ -103,6 +103,14 @@ const EFFECTIVE: &[Key] = &[
         Group::Transports,
         "The port for WebSocket connections; 0 takes any free one.",
     ),
+    Key::new(
+        "transport",
+        Kind::Choice(Transport::NAMES),
+        "stock",
+        Group::Transports,
+        "Whose Noise, yamux and mplex secure and divide connections: levada, which copies a payload once in each direction, or stock, \
+         which is rust-libp2p's. Peers see no difference.",
+    ),
     Key::optional(
         "staticnode",
         Kind::Multiaddr,
@@ -118,6 +126,21 @@ const EFFECTIVE: &[Key] = &[
         "The most connections to peers at one time.",
     ),
     Key::new("relay", Kind::Bool, "true", Group::Relay, "Whether the node relays messages."),
+    Key::new(
+        "relay-router",
+        Kind::Choice(RelayRouter::NAMES),
+        "levada",
+        Group::Relay,
+        "Whose router relays: levada, which copies no payload and bounds everything in bytes, or stock, which is rust-libp2p's.",
+    ),
+    Key::new(
+        "relay-queue-bytes",
+        Kind::Bytes { min: 64 << 10, max: 1 << 30 },
+        "8MiB",
+        Group::Relay,
+        "The most bytes of messages that wait to be sent to one peer; what finds no room is dropped and costs the peer score. The \
+         levada router only.",
+    ),
     Key::new(
         "store",
         Kind::Bool,

@@ -14,7 +14,7 @@ use levada_wire::waku::{TopicTable, WakuRecord};
 
 use crate::node::in_order;
 use crate::node::ingress::Ingress;
-use crate::node::publish::{self, Tickets};
+use crate::node::publish::{self, SizeLimits, Tickets};
 use crate::node::store::Store;
 use crate::node::subscriptions::Subscriptions;
 use crate::rest::{
@@ -111,7 +111,11 @@ impl Backend for NodeBackend {
             let Some(topic) = self.subscriptions.number(pubsub_topic).await else {
                 return Err(PublishError::NotSubscribed { topic: pubsub_topic.to_string() });
             };
-            publish::publish(&self.ingress, &self.tickets, topic, message, self.message_bytes_max).await
+            let limits = SizeLimits {
+                message_bytes_max: self.message_bytes_max,
+                on_topic_bytes_max: self.net.message_bytes_max(&pubsub_topic.to_string()),
+            };
+            publish::publish(&self.ingress, &self.tickets, topic, message, limits).await
         }
         .boxed()
     }

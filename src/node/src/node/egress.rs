@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use levada_engine::{Held, Sink};
-use levada_net::{NetHandle, PeerHandle, Verdict};
+use levada_net::{NetHandle, Verdict};
 use levada_wire::waku::{self, Origin, TopicTable, WakuRecord};
 use tokio::sync::Notify;
 
@@ -20,7 +20,7 @@ pub async fn run(mut lanes: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, topics: A
                 moved = true;
                 let record = envelope.record();
                 match record.origin {
-                    Origin::Gossip => verdicts.push((record.id, PeerHandle(record.peer), verdict(record.verdict))),
+                    Origin::Gossip => verdicts.push((envelope, verdict(record.verdict))),
                     Origin::Publish => publish(envelope, &topics, &net).await,
                 }
             }

@@ -1,11 +1,11 @@
-//! The way in: messages from peers are copied into slots, the one copy they see on this node, and handed to a lane.
+//! The way in: messages from peers, read into slots by the network, are handed to a lane.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use levada_engine::{Arena, ClaimError, Counter, PushError, Source};
-use levada_net::{Inbound, InboundMessage, Offer};
-use levada_wire::waku::{Origin, TopicTable, WakuRecord};
+use levada_engine::{Arena, Counter, Held, PushError, Source};
+use levada_net::{Inbound, Refused};
+use levada_wire::waku::{TopicTable, WakuRecord};
 
 /// Receives what relay delivers.
 #[derive(Debug)]
@@ -45,39 +45,29 @@ impl Ingress {
 }
 
 impl Inbound for Ingress {
-    fn offer(&self, message: &InboundMessage) -> Offer {
+    fn arena(&self) -> &Arc<Arena<WakuRecord>> {
+        self.arena()
+    }
+
+    fn topic(&self, name: &str) -> Option<u32> {
+        let topic = self.topics.find(name);
+        self.unknown_topic.add(u64::from(topic.is_none()));
+        topic
+    }
+
+    fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused> {
         if self.is_closed() {
-            return Offer::Dropped;
+            return Err(Refused::Dropped);
         }
-        let Some(topic) = self.topics.find(&message.topic) else {
-            self.unknown_topic.add(1);
-            return Offer::Dropped;
-        };
-        let lane = self.lane(message.peer.0 as usize);
+        let lane = self.lane(message.record().peer as usize);
         if !lane.has_room() {
-            return Offer::Full;
+            return Err(Refused::Full(message));
         }
-        let mut slot = match lane.arena().claim(message.data.len()) {
-            Ok(slot) => slot,
-            Err(ClaimError::Full { .. }) => return Offer::Full,
-            Err(error) => {
-                tracing::warn!(%error, topic = message.topic, "a message was dropped");
-                return Offer::Dropped;
-            }
-        };
-        slot.fill(&message.data);
-        *slot.record_mut() = WakuRecord {
-            id: message.id,
-            id_known: true,
-            topic,
-            peer: message.peer.0,
-            origin: Origin::Gossip,
-            ..WakuRecord::default()
-        };
-        match lane.push(slot.share()) {
-            Ok(()) => Offer::Taken,
-            Err(PushError::Full(_)) => Offer::Full,
-            Err(PushError::Closed(_)) => Offer::Dropped,
-        }
+        // All lanes share the arena that the network reads into.
+        let envelope = message.attach(lane.arena()).map_err(|_| Refused::Dropped)?;
+        lane.push(envelope).map_err(|refused| match refused {
+            PushError::Full(envelope) => Refused::Full(envelope.hold()),
+            PushError::Closed(_) => Refused::Dropped,
+        })
     }
 }

@@ -1,13 +1,14 @@
 //! A running node: the path of [`crate::topology`], with the network, the archive and the servers around it.
 
 mod backend;
-mod egress;
+pub(crate) mod egress;
 mod error;
-mod ingress;
+pub(crate) mod ingress;
 mod publish;
 mod registry;
 mod store;
 mod subscriptions;
+mod sync_fill;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use publish::Tickets;
 use registry::Sources;
 use store::Store;
 use subscriptions::Subscriptions;
+use sync_fill::SyncFill;
 
 /// Lanes of the path at most, unless more are asked for: one relay router does not keep more busy.
 const LANES_MAX: usize = 4;
@@ -43,6 +45,7 @@ pub struct Node {
     ingress: Arc<Ingress>,
     topology: Running,
     shared: Shared,
+    fill: Option<SyncFill>,
     pumps: Vec<JoinHandle<()>>,
     servers: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
@@ -84,6 +87,7 @@ impl Node {
         };
         let location = archive.as_ref().map(|archive| archive.location());
         let store = archive.as_deref().map(Store::open).transpose()?;
+        let sync_reader = archive.as_deref().map(levada_archive::Archive::reader).transpose()?;
         let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes))?;
         let lanes = config.workers.unwrap_or_else(|| (usable_cores() / 2).clamp(1, LANES_MAX));
         let (egress_ready, answers_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -117,13 +121,15 @@ impl Node {
             relay: config.relay,
         };
         let topics = config.pubsub_topics();
+        let fill = sync_reader
+            .map(|reader| SyncFill::start(reader, topics.clone(), shared.topics.clone(), shared.sync.clone()));
         let peers = in_order(net.listen_addresses());
         let listening = Listening { peers, rest: None, metrics: None, archive: location, topics, lanes };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
         let servers = Vec::new();
         let mut node =
-            Self { net, net_task, ingress, topology, shared, pumps, servers, stop, drain_timeout, listening };
+            Self { net, net_task, ingress, topology, shared, fill, pumps, servers, stop, drain_timeout, listening };
         if let Err(error) = node.join(config, backend, &subscriptions).await {
             node.stop().await;
             return Err(error);
@@ -192,6 +198,9 @@ impl Node {
         let (topology, limit) = (self.topology, self.drain_timeout);
         let drained = tokio::task::spawn_blocking(move || topology.drain(limit)).await;
         let drained = drained.unwrap_or(Drained::Failed);
+        if let Some(fill) = self.fill {
+            fill.stop().await;
+        }
         for task in self.pumps.into_iter().chain(self.servers) {
             // What does not end by itself ends with the process.
             let _ = tokio::time::timeout_at(deadline, task).await;
@@ -274,6 +283,9 @@ fn net_config(config: &Config) -> Result<NetConfig, StartError> {
     net.message_bytes_max = config.max_msg_bytes;
     net.agent.clone_from(&config.agent_string);
     net.relay = config.relay;
+    net.router = config.relay_router.into();
+    net.transport = config.transport.into();
+    net.send_queue_bytes = config.relay_queue_bytes;
     Ok(net)
 }
 

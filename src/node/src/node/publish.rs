@@ -75,16 +75,40 @@ pub async fn run(mut answers: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, tickets
     }
 }
 
+/// How large a message may be.
+#[derive(Debug, Clone, Copy)]
+pub struct SizeLimits {
+    /// `--max-msg-size`, in bytes.
+    pub message_bytes_max: usize,
+    /// What of it the frame around a message leaves on the topic.
+    pub on_topic_bytes_max: usize,
+}
+
+impl SizeLimits {
+    /// Above the configured size the answer is nwaku's; between the two, peers would not read the message's frame.
+    fn check(self, bytes: usize) -> Result<(), PublishError> {
+        let (limit_bytes, bytes_max) = (self.message_bytes_max, self.on_topic_bytes_max);
+        if bytes > limit_bytes {
+            return Err(PublishError::TooLarge { limit_bytes });
+        }
+        if bytes > bytes_max {
+            return Err(PublishError::Invalid(levada_net::PublishError::TooLarge { bytes, bytes_max }.to_string()));
+        }
+        Ok(())
+    }
+}
+
 /// Publishes on topic number `topic` and waits for the outcome.
 pub async fn publish(
     ingress: &Ingress,
     tickets: &Arc<Tickets>,
     topic: u32,
     message: PublishMessage,
-    message_bytes_max: usize,
+    limits: SizeLimits,
 ) -> Result<Published, PublishError> {
+    let message_bytes_max = limits.message_bytes_max;
     let (ticket, answer) = tickets.draw();
-    enter(ingress, ticket.number, topic, &message, message_bytes_max)?;
+    enter(ingress, ticket.number, topic, &message, limits)?;
     drop(message);
     let record = match tokio::time::timeout(ANSWER_TIME_MAX, answer).await {
         Ok(Ok(record)) => record,
@@ -103,7 +127,7 @@ fn enter(
     ticket: u64,
     topic: u32,
     message: &PublishMessage,
-    message_bytes_max: usize,
+    limits: SizeLimits,
 ) -> Result<(), PublishError> {
     if ingress.is_closed() {
         return Err(PublishError::ShuttingDown);
@@ -118,12 +142,10 @@ fn enter(
         ephemeral: message.ephemeral,
     };
     let bytes = encoded.encoded_len();
-    if bytes > message_bytes_max {
-        return Err(PublishError::TooLarge { limit_bytes: message_bytes_max });
-    }
+    limits.check(bytes)?;
     let lane = ingress.lane(ticket as usize);
     let mut slot = lane.arena().claim(bytes).map_err(|error| match error {
-        ClaimError::TooLarge { .. } => PublishError::TooLarge { limit_bytes: message_bytes_max },
+        ClaimError::TooLarge { .. } => PublishError::TooLarge { limit_bytes: limits.message_bytes_max },
         _ => PublishError::ArenaFull,
     })?;
     let written = encoded.encode_into(slot.payload_mut()).map_err(|error| PublishError::Invalid(error.to_string()))?;

@@ -9,6 +9,7 @@ use levada_wire::waku::{WakuRecord, message};
 
 use crate::metrics::{Kind, Labels, Metrics, Value};
 use crate::node::ingress::Ingress;
+use crate::node::sync_fill::FILL_FAILURES;
 use crate::rest::counters as rest;
 use crate::topology::Shared;
 
@@ -31,6 +32,7 @@ pub fn metrics(sources: Sources) -> Metrics {
     let table = Metrics::new().process();
     let table = path(table, &shared, ingress);
     let table = archive(table, &shared);
+    let table = sync(table, &shared);
     let table = engine(table, &stats, arena);
     let table = network(table, net);
     table
@@ -43,7 +45,7 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
     let (validated, rejected) = (shared.validated.clone(), shared.validated.clone());
     let (seen, traffic, bytes, largest) =
         (shared.seen.clone(), shared.traffic.clone(), shared.traffic.clone(), shared.traffic.clone());
-    let events = shared.events.clone();
+    let (crowded, events) = (shared.seen.clone(), shared.events.clone());
     let (filter, filter_matched) = (shared.subscriptions.clone(), shared.subscriptions.clone());
     table
         .gauge_with_labels("waku_version", "The version of the node", &[("version", crate::rest::VERSION)], || 1_u64)
@@ -67,6 +69,9 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
             message::DECODE_FAILURES.value()
         })
         .counter("levada_messages_duplicate", "Messages that had been seen before", move || seen.duplicates_total())
+        .counter("levada_seen_crowded_out", "Message ids forgotten early, for want of room", move || {
+            crowded.crowded_out_total()
+        })
         .counter("levada_messages_unknown_topic", "Messages on a topic the node takes no part in", move || {
             ingress.unknown_topic.value()
         })
@@ -157,6 +162,29 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
 }
 
 const NOT_ARCHIVED: &str = "Messages that were relayed and not archived";
+
+fn sync(table: Metrics, shared: &Shared) -> Metrics {
+    let index = || shared.sync.clone();
+    let (items, topics, bytes, pruned, evicted, refused) =
+        (index(), shared.topics.clone(), index(), index(), index(), index());
+    table
+        .family(Kind::Gauge, "levada_sync_items", "Messages in the index that store-sync reconciles", move || {
+            let row = |(topic, count)| {
+                let name = topics.name(topic)?.to_owned();
+                Some((vec![("shard", name)], Value::Unsigned(count)))
+            };
+            items.counts().into_iter().filter_map(row).collect()
+        })
+        .gauge("levada_sync_bytes", "Memory of that index", move || bytes.bytes() as u64)
+        .counter_with_labels("levada_sync_pruned", SYNC_PRUNED, &[("reason", "age")], move || pruned.pruned_total())
+        .counter_with_labels("levada_sync_pruned", SYNC_PRUNED, &[("reason", "room")], move || evicted.evicted_total())
+        .counter("levada_sync_refused", "Messages too old for that index", move || refused.refused_total())
+        .counter("levada_sync_fill_failures", "Times that index could not be filled from the archive", || {
+            FILL_FAILURES.value()
+        })
+}
+
+const SYNC_PRUNED: &str = "Messages that left the index of store-sync";
 
 fn engine(table: Metrics, stats: &Arc<TopologyStats>, arena: Arc<Arena<WakuRecord>>) -> Metrics {
     let of_stages = |read: fn(&levada_engine::StageStats) -> u64| {
@@ -287,5 +315,11 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_metadata_malformed", "Metadata frames that do not parse", METADATA_MALFORMED;
         "levada_net_socket_bytes_in", "Bytes read from sockets", SOCKET_BYTES_IN;
         "levada_net_socket_bytes_out", "Bytes written to sockets", SOCKET_BYTES_OUT;
+        "levada_net_handshakes_refused", "Own transport: handshakes that failed", HANDSHAKES_REFUSED;
+        "levada_net_records_refused", "Own transport: connections closed because a record did not open", RECORDS_REFUSED;
+        "levada_net_muxer_violations", "Own transport: connections closed for breaking the multiplexer's rules", MUXER_VIOLATIONS;
+        "levada_net_streams_refused", "Own transport: streams refused because the peer has too many", STREAMS_REFUSED;
+        "levada_net_streams_overflowed", "Own transport: streams reset because too much waited for their reader", STREAMS_OVERFLOWED;
+        "levada_net_spilled_bytes", "Own transport: bytes copied twice because their reader was not there yet", SPILLED_BYTES;
     }
 }

@@ -1,21 +1,22 @@
 //! The path of a message through the node, drawn in one place.
 //!
 //! ```text
-//!            ┌ path:N (one worker per lane) ─────────────────────────────────────────────────────────────┐
-//! ingress:N ─→ id_hash → seen → decode → validate → message_hash → relay ─→ trace → filter → event → backlog ─┐
-//!            │            └─────────┴─────────┴────── refused ────→  │ │                              │skip   │
-//! egress:N  ←┼───────────────────────────────────────────────────────┘ └ refused ──→ answer ←─────────┘       │
-//! answers:N ←┼──────────────────────────────────────────────────────────────────────────┘                      │
-//!            └───────────────────────────────────────────────────────────────────────────────────────────┘    │
-//!            ┌ archive (one worker, blocks on the disk) ┐                                                       │
-//! answers   ←─ answer ← archive ←───────────────────────────────────────────────────────────────────────────────┘
+//!            ┌ path:N (one worker per lane) ─────────────────────────────────────────────────────────────────┐
+//! ingress:N ─→ id_hash → seen → decode → validate → message_hash → relay ─→ trace → filter → event → backlog ──┐
+//!            │            └─────────┴─────────┴────── refused ────→  │ │                              │skip  │ │
+//! egress:N  ←┼───────────────────────────────────────────────────────┘ └ refused ──→ answer ←─────────┘      │ │
+//! answers:N ←┼─────────────────────────────────────────────────────────────────────────┘                     │ │
+//!            └───────────────────────────────────────────────────────────────────────────────────────────────┘ │
+//!            ┌ archive (one worker, blocks on the disk) ┐                                                      │
+//! answers   ←─ answer ←─── sync ←── archive ←──────────────────────────────────────────────────────────────────┘
+//!            │    └────── failed ──────┘                │
 //!            └──────────────────────────────────────────┘
 //! ```
 //! Without an archive, `event` leads to `answer` directly.
 
 use std::sync::Arc;
 
-use levada_archive::Archive;
+use levada_archive::{Archive, SyncIndex};
 use levada_engine::{
     Arena, LinkConfig, Policy, Sink, Source, StageId, Topology, TopologyBuilder, TopologyError, Waker, WorkerId,
 };
@@ -29,6 +30,7 @@ use levada_stages::id_hash::IdHash;
 use levada_stages::message_hash::MessageHash;
 use levada_stages::relay::Relay;
 use levada_stages::seen::{IDS_MAX, Seen, SeenSet, WINDOW};
+use levada_stages::sync::{self, SyncStage};
 use levada_stages::trace::{TopicTraffic, Trace};
 use levada_stages::validate::{Validate, ValidateCounters};
 use levada_wire::waku::{TopicTable, WakuRecord};
@@ -70,6 +72,8 @@ pub struct Shared {
     pub backlog: Arc<Backlog>,
     /// What the archive stage did.
     pub archived: Arc<ArchiveCounters>,
+    /// The keys of the newest stored messages, by the numbers of their topics.
+    pub sync: Arc<SyncIndex>,
 }
 
 impl Shared {
@@ -89,6 +93,7 @@ impl Shared {
             events: Arc::new(EventCache::new(cache_messages_max, CACHE_BYTES_MAX.min(arena_bytes / 16))),
             backlog: Arc::new(Backlog::new(BACKLOG_BYTES_MAX.min(arena_bytes / 8 * 3) as u64, backlog_envelopes)),
             archived: Arc::default(),
+            sync: Arc::new(SyncIndex::new(TOPICS_MAX, sync::INDEX_BYTES_MAX)),
         }
     }
 }
@@ -154,9 +159,13 @@ fn draw_archive(
     let worker = drawing.blocking_worker("archive");
     let (topics, backlog, counters) = (shared.topics.clone(), shared.backlog.clone(), shared.archived.clone());
     let store = drawing.stage(worker, "archive", ArchiveStage::new(archive, topics, backlog, counters));
+    let sync = drawing.stage(worker, "sync", SyncStage::new(shared.sync.clone(), sync::WINDOW));
     let answer = drawing.stage(worker, "answer", Answer);
     let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
-    drawing.link_with(store, "next", answer, link);
+    drawing.link_with(store, "next", sync, link);
+    drawing.link_with(sync, "next", answer, link);
+    // What the archive has not is not told to other nodes as something they can fetch here.
+    drawing.link_with(store, "failed", answer, link);
     let sink = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
     ends.answers.push(drawing.sink("answers", answer, "waited_for", sink, answers.clone()));
     store

@@ -75,6 +75,8 @@ fn a_received_message_is_accepted_cached_and_archived_once() {
     let hash = hash::message_hash(TOPIC, b"hello", "/t/1/a/proto", b"", now);
     let page = path.reader.query(&Query { include_data: true, ..Query::default() }).expect("the archive answers");
     assert_eq!(page.messages.iter().map(|message| message.hash).collect::<Vec<_>>(), [hash]);
+    let everything = (i64::MIN, [0; 32])..(i64::MAX, [0; 32]);
+    assert_eq!(path.shared.sync.keys(path.topic, &everything, 9), [(now, hash)]);
     let cached = path.shared.events.take(Interest::Topic(path.topic)).expect("the topic is open");
     assert_eq!(cached.len(), 1);
     assert_eq!(cached[0].payload(), data);
@@ -121,6 +123,7 @@ fn whoever_publishes_is_answered_whatever_happens() {
     assert_eq!(outcomes, [(1, Verdict::Accept), (2, Verdict::Accept), (3, Verdict::Reject), (4, Verdict::Accept)]);
     assert_eq!(egress.len(), 3, "only accepted messages are published, and a repetition is one");
     assert_eq!((path.shared.archived.stored.value(), path.shared.backlog.too_old.value()), (1, 1));
+    assert_eq!(path.shared.sync.counts(), [(path.topic, 1)], "what is not stored is not synced");
     assert_eq!(path.shared.backlog.bytes(), 0);
 }
 

@@ -36,7 +36,7 @@ fn wrong_command_lines() {
         (&["--nodekey=abc"], &["nodekey", "expected"]),
         (&["rnu"], &["unknown command \"rnu\""]),
         (&["bnech", "micro"], &["unknown command \"bnech\"", "did you mean levada bench?"]),
-        (&["bench", "macro"], &["unknown command \"macro\"", "did you mean levada bench micro?"]),
+        (&["bench", "mirco"], &["unknown command \"mirco\"", "did you mean levada bench micro?"]),
         (&["bench"], &["levada bench micro"]),
         (&["run", "now"], &["now"]),
     ] {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a measurement is the result of its test")]
 
+mod bench_macro;
 mod faults;
 mod idle;
 mod ports;

@@ -15,6 +15,7 @@ fn help_and_version_go_to_standard_output_with_success() {
         (&["run", "--help"], "Runs the node until Ctrl-C or SIGTERM"),
         (&["help", "run"], "Runs the node until Ctrl-C or SIGTERM"),
         (&["bench", "micro", "--help"], "Measures the message path"),
+        (&["bench", "macro", "--help"], "Measures messages from one node"),
         (&["--print-config"], "# The resolved configuration"),
         (&["run", "--print-default-config"], "#"),
     ] {

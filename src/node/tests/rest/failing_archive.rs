@@ -12,6 +12,7 @@ use crate::support::store::all_hashes;
 const FAILURES: &str = "waku_archive_errors_total{type=\"insert_failure\"}";
 const PUT_OFF: &str = "levada_archive_put_off_total";
 const STORED: &str = "waku_archive_messages{type=\"stored\"}";
+const SYNCED: &str = "levada_sync_items{shard=\"/waku/2/rs/0/0\"}";
 
 #[test]
 fn another_program_that_holds_the_archive() {
@@ -69,6 +70,7 @@ fn a_disk_that_takes_no_more() {
     assert_eq!(scrape.value(STORED) + scrape.value(FAILURES), published, "each is stored or counted");
     assert_eq!(scrape.value("waku_node_messages_total{type=\"relay\"}"), published, "and each was relayed");
     assert_eq!(all_hashes(node.rest()).len() as u64, scrape.value(STORED), "what was stored is found");
+    assert_eq!(scrape.value(SYNCED), scrape.value(STORED), "and other nodes are told of nothing else");
 
     let pid = node.pid().to_string();
     match Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited:"]).status() {

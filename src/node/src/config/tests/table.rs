@@ -60,9 +60,12 @@ fn the_defaults_are_those_promised() {
         agent_string: format!("levada/{}", env!("CARGO_PKG_VERSION")),
         websocket_support: true,
         websocket_port: 8_000,
+        transport: Transport::Stock,
         static_nodes: vec![],
         max_connections: 150,
         relay: true,
+        relay_router: RelayRouter::Levada,
+        relay_queue_bytes: 8 << 20,
         store: true,
         store_message_db_url: "sqlite://levada.sqlite3".to_owned(),
         rest: true,
@@ -82,6 +85,44 @@ fn the_defaults_are_those_promised() {
     assert_eq!(config(&[]), expected);
 }
 
+/// What the next test sets.
+fn every_value(key: &str) -> Config {
+    Config {
+        cluster_id: 16,
+        shards: vec![3],
+        num_shards_in_network: 8,
+        max_msg_bytes: 1 << 20,
+        node_key: NodeKey::from_hex(key),
+        listen_address: "::1".parse().unwrap(),
+        tcp_port: 1,
+        nat: Nat::ExternalIp("192.0.2.9".parse().unwrap()),
+        agent_string: "a".to_owned(),
+        websocket_support: false,
+        websocket_port: 2,
+        transport: Transport::Levada,
+        static_nodes: vec!["/dns4/a/tcp/1".to_owned()],
+        max_connections: 9,
+        relay: false,
+        relay_router: RelayRouter::Stock,
+        relay_queue_bytes: 1 << 20,
+        store: false,
+        store_message_db_url: "sqlite://x".to_owned(),
+        rest: false,
+        rest_address: "127.0.0.3".parse().unwrap(),
+        rest_port: 3,
+        rest_relay_cache_capacity: 7,
+        metrics_server: false,
+        metrics_server_address: "127.0.0.4".parse().unwrap(),
+        metrics_server_port: 4,
+        log_level: LogLevel::Trace,
+        log_format: LogFormat::Json,
+        workers: Some(2),
+        arena_bytes: 64 << 20,
+        wait: WaitPreset::Spin,
+        drain_timeout: Duration::from_millis(500),
+    }
+}
+
 #[test]
 fn every_effective_value_reaches_its_field() {
     let key = secret();
@@ -98,9 +139,12 @@ fn every_effective_value_reaches_its_field() {
         "--agent-string=a",
         "--websocket-support=0",
         "--websocket-port=2",
+        "--transport=levada",
         "--staticnode=/dns4/a/tcp/1",
         "--max-connections=9",
         "--relay=0",
+        "--relay-router=stock",
+        "--relay-queue-bytes=1MiB",
         "--store=0",
         "--store-message-db-url=sqlite://x",
         "--rest=0",
@@ -117,38 +161,7 @@ fn every_effective_value_reaches_its_field() {
         "--wait=spin",
         "--drain-timeout=0.5",
     ]);
-    let expected = Config {
-        cluster_id: 16,
-        shards: vec![3],
-        num_shards_in_network: 8,
-        max_msg_bytes: 1 << 20,
-        node_key: NodeKey::from_hex(&key),
-        listen_address: "::1".parse().unwrap(),
-        tcp_port: 1,
-        nat: Nat::ExternalIp("192.0.2.9".parse().unwrap()),
-        agent_string: "a".to_owned(),
-        websocket_support: false,
-        websocket_port: 2,
-        static_nodes: vec!["/dns4/a/tcp/1".to_owned()],
-        max_connections: 9,
-        relay: false,
-        store: false,
-        store_message_db_url: "sqlite://x".to_owned(),
-        rest: false,
-        rest_address: "127.0.0.3".parse().unwrap(),
-        rest_port: 3,
-        rest_relay_cache_capacity: 7,
-        metrics_server: false,
-        metrics_server_address: "127.0.0.4".parse().unwrap(),
-        metrics_server_port: 4,
-        log_level: LogLevel::Trace,
-        log_format: LogFormat::Json,
-        workers: Some(2),
-        arena_bytes: 64 << 20,
-        wait: WaitPreset::Spin,
-        drain_timeout: Duration::from_millis(500),
-    };
-    assert_eq!(loaded, expected);
+    assert_eq!(loaded, every_value(&key));
     assert_eq!((loaded.rest_socket(), loaded.metrics_socket()), (None, None));
     assert_eq!(config(&[]).rest_socket(), Some("127.0.0.1:8645".parse().unwrap()));
 }

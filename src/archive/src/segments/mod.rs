@@ -1,0 +1,267 @@
+//! The segment log: payloads in append-only files, and SQLite as their index only.
+//!
+//! # Layout
+//! `sqlite://P` means the index `P` (SQLite, see [`index`]), the segments in the folder `P.segments` (see [`mod@format`]), and the lock
+//! `P.lock`. A payload is written once: a database that holds it writes it into its log and then into its pages. Dropping old messages
+//! removes files.
+//!
+//! # A batch
+//! Its records are written, the segment is synced (and the folder when a segment was created), the rows of the index and the high-water
+//! mark of the segment are committed in one transaction, and then the batch is acknowledged. The commit itself is not synced: the segment
+//! has what it says, and a rescan from the mark finds it.
+//!
+//! # Damage
+//! Every record has a checksum that is compared on the way out. What is damaged is left out, counted and named, and never served.
+
+mod block;
+mod files;
+mod format;
+mod index;
+mod io;
+mod migrate;
+mod reader;
+mod recover;
+mod retention;
+mod scan;
+mod tail;
+mod writer;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::counters::InsertTally;
+use crate::lock::{FileLock, canonical, folder_of};
+use crate::sqlite::translate;
+use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome};
+use block::Block;
+use files::SegmentFiles;
+use index::{Row, Rows};
+use io::Create;
+pub use io::StoreIo;
+pub use reader::SegmentReader;
+pub use retention::{Dropped, Retention};
+use writer::{Batch, Writer};
+
+/// Bytes at which a segment ends.
+pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
+/// Places in a segment are 32 bits, in units of 8 bytes.
+const SEGMENT_BYTES_MAX: u64 = 16 << 30;
+
+/// How to write an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentOptions {
+    /// Bytes at which a segment ends and the next one begins; at most 16 GiB. Retention drops whole segments.
+    pub segment_bytes: u64,
+    /// The way bytes reach the disk.
+    pub io: StoreIo,
+}
+
+impl Default for SegmentOptions {
+    fn default() -> Self {
+        Self { segment_bytes: SEGMENT_BYTES_DEFAULT, io: StoreIo::default() }
+    }
+}
+
+/// An archive in segments.
+pub struct SegmentArchive {
+    /// Behind a lock only because a connection may not be shared: counting reads through it.
+    log: Mutex<Log>,
+    files: Arc<SegmentFiles>,
+    locked: Arc<LockedPath>,
+}
+
+/// The index and the end of the log, which are changed together.
+struct Log {
+    conn: Connection,
+    writer: Writer,
+}
+
+/// The path of the index and the lock beside it, held until the last reader is gone.
+#[derive(Debug)]
+struct LockedPath {
+    path: String,
+    _lock: FileLock,
+}
+
+impl SegmentArchive {
+    /// Opens the archive whose index is at `path`, or creates it; its folder must exist. What a crash left is mended first, which reads
+    /// what the index does not have yet. An archive of the first format ([`crate::SqliteArchive`]) is moved into segments first, which
+    /// takes as long as reading and writing all of it.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the files. A database that is not an index of segments is left as it is.
+    pub fn open(path: &Path, options: &SegmentOptions) -> Result<Self, ArchiveError> {
+        let way = options.io;
+        let create = move |path: &Path, header, block: &mut Block| io::create(way, path, header, block);
+        Self::open_with(path, options.segment_bytes, Arc::new(create))
+    }
+
+    fn open_with(path: &Path, segment_bytes: u64, create: Create) -> Result<Self, ArchiveError> {
+        if path.is_dir() {
+            return Err(ArchiveError::PathIsFolder { path: path.display().to_string() });
+        }
+        let path = canonical(path)?;
+        let locked = LockedPath { _lock: FileLock::take(&path, ".lock")?, path: path.display().to_string() };
+        migrate::migrate_if_needed(&path, segment_bytes, &create)?;
+        let log = Log::open(&path, SegmentFiles::new(with_suffix(&path, ".segments")), segment_bytes, create)?;
+        Ok(Self { files: log.writer.files(), log: Mutex::new(log), locked: Arc::new(locked) })
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        // A panic while it was held has taken its batch back.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    /// Opens the index at `index` and makes it agree with the segments.
+    fn open(index: &Path, files: SegmentFiles, segment_bytes: u64, create: Create) -> Result<Self, ArchiveError> {
+        let conn = index::open(index)?;
+        let next_id = create_folder(&files).map_err(Failure::from).and_then(|()| recover::recover(&conn, &files));
+        let next_id = next_id.map_err(|failure| failure.translate(&index.display().to_string()))?;
+        let writer = Writer::new(Arc::new(files), create, segment_bytes.min(SEGMENT_BYTES_MAX), next_id);
+        Ok(Self { conn, writer })
+    }
+
+    fn insert_batch<'a>(
+        &mut self,
+        batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
+        tally: &mut InsertTally,
+    ) -> Result<(), Failure> {
+        let unfinished = Batch(&mut self.writer);
+        write_batch(&self.conn, &mut *unfinished.0, batch, tally)
+    }
+
+    fn drop_all(&mut self, files: &SegmentFiles) -> Result<(), Failure> {
+        self.writer.leave();
+        let entries = index::segments(&self.conn)?;
+        retention::drop_segments(&self.conn, files, &entries).map(|_| ())
+    }
+}
+
+impl Archive for SegmentArchive {
+    fn insert_batch<'a>(
+        &mut self,
+        batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
+    ) -> Result<InsertOutcome, ArchiveError> {
+        let mut tally = InsertTally::default();
+        let result = self.log().insert_batch(batch, &mut tally);
+        tally.publish(result.map_err(|failure| failure.translate(&self.locked.path)))
+    }
+
+    fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
+        let conn = index::open_reader(Path::new(&self.locked.path));
+        let conn = conn.map_err(|error| translate(&self.locked.path, error))?;
+        Ok(Box::new(SegmentReader { conn, files: Arc::clone(&self.files), locked: Arc::clone(&self.locked) }))
+    }
+
+    fn clear(&mut self) -> Result<(), ArchiveError> {
+        self.log().drop_all(&self.files).map_err(|failure| failure.translate(&self.locked.path))
+    }
+
+    fn message_count(&self) -> Result<u64, ArchiveError> {
+        index::count(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
+    }
+
+    fn location(&self) -> String {
+        format!("sqlite://{}", self.locked.path)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), ArchiveError> {
+        index::checkpoint(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
+    }
+}
+
+/// Writes and commits a batch; if it fails, the writer still has to take it back, see [`Batch`].
+fn write_batch<'a>(
+    conn: &Connection,
+    writer: &mut Writer,
+    batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
+    tally: &mut InsertTally,
+) -> Result<(), Failure> {
+    let transaction = index::begin(conn)?;
+    let mut rows = Rows::new(conn)?;
+    for message in batch {
+        let Some(bytes) = format::record_bytes(&message) else {
+            tally.outcome.dropped += 1;
+            continue;
+        };
+        let (hash, timestamp) = (&message.hash, message.timestamp);
+        let (pubsub_topic, content_topic) = (message.pubsub_topic, message.content_topic);
+        let place = writer.place(bytes);
+        // The row goes first, since it tells a duplicate before anything is written.
+        if !rows.insert(&Row { place, hash, timestamp, pubsub_topic, content_topic, bytes })? {
+            tally.outcome.duplicates += 1;
+        } else if writer.append(&message, bytes)? {
+            tally.stored(message.payload.len());
+        } else {
+            tally.stored_in_place(message.payload.len());
+        }
+    }
+    drop(rows);
+    if tally.outcome.stored == 0 {
+        return Ok(());
+    }
+    writer.sync()?;
+    writer.extents().try_for_each(|extent| index::mark(conn, extent))?;
+    transaction.commit()?;
+    writer.keep();
+    Ok(())
+}
+
+/// Creates the folder of the segments, durably, if it is not there.
+fn create_folder(files: &SegmentFiles) -> std::io::Result<()> {
+    match fs::create_dir(files.folder()) {
+        Ok(()) => fs::File::open(folder_of(files.folder()))?.sync_all(),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+/// What went wrong: in the index, or in a segment.
+#[derive(Debug)]
+enum Failure {
+    Index(rusqlite::Error),
+    Segment(std::io::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Index(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Segment(error)
+    }
+}
+
+impl Failure {
+    /// The error of the archive at `path` that this stands for.
+    fn translate(self, path: &str) -> ArchiveError {
+        use std::io::ErrorKind;
+        let error = match self {
+            Self::Index(error) => return translate(path, error),
+            Self::Segment(error) => error,
+        };
+        let path = path.to_owned();
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ArchiveError::DiskFull { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => ArchiveError::FileReadOnly { path },
+            _ => ArchiveError::Io { path, source: Box::new(error) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

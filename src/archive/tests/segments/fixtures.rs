@@ -1,0 +1,41 @@
+//! A file of every format that was ever written, kept as it was: each must open.
+
+use std::fs;
+use std::path::Path;
+
+use crate::sample::{Place, contents, insert};
+
+/// Messages 0, 4 and 8 of the samples; their payloads are short.
+const KEPT: [u64; 3] = [0, 4, 8];
+
+fn fixture(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/segments/fixtures").join(name)
+}
+
+#[test]
+fn database_of_the_first_format() {
+    let place = Place::new();
+    fs::copy(fixture("database_1.sqlite3"), place.index()).unwrap();
+    let mut archive = place.open();
+    assert!(contents(&archive).into_iter().eq(KEPT));
+    insert(&mut archive, 9..10);
+}
+
+#[test]
+fn segment_of_version_1() {
+    let place = Place::new();
+    fs::create_dir(place.segments()).unwrap();
+    fs::copy(fixture("version_1.segment"), place.segments().join("0000000000.segment")).unwrap();
+    assert!(contents(&place.open()).into_iter().eq(KEPT));
+}
+
+#[test]
+fn index_of_version_1() {
+    let place = Place::new();
+    fs::create_dir(place.segments()).unwrap();
+    fs::copy(fixture("version_1.segment"), place.segments().join("0000000000.segment")).unwrap();
+    fs::copy(fixture("index_1.sqlite3"), place.index()).unwrap();
+    let mut archive = place.open();
+    assert!(contents(&archive).into_iter().eq(KEPT));
+    assert_eq!(insert(&mut archive, KEPT).duplicates, 3);
+}

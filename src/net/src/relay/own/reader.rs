@@ -1,0 +1,196 @@
+//! Reads the stream of a peer. The data of a message goes from the stream into its slot and is not moved again. Whenever something is
+//! full, this stream alone is not read, and the peer feels it through the stream's window.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use futures::AsyncRead;
+use levada_engine::HeldUnique;
+use levada_wire::waku::WakuRecord;
+use libp2p::PeerId;
+use tokio::time::Sleep;
+
+use super::deliver::Parked;
+use super::frame::{FrameReader, Need};
+use super::shared::Shared;
+use crate::counters;
+use crate::stall::Stall;
+
+/// Pause between two attempts to go on.
+const AGAIN_AFTER: Duration = Duration::from_millis(1);
+/// Bytes of control messages read at once.
+const SCRATCH_BYTES: usize = 1_024;
+/// Bytes read before the connection's other work gets its turn.
+const TURN_BYTES: usize = 512 * 1_024;
+
+/// What handling a message or a control entry counts for in that: many small ones cost more than their bytes tell.
+const HANDLED_BYTES: usize = 2_048;
+
+/// Why a stream is no longer read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The peer has closed or lost it.
+    Closed,
+    /// What came on it does not parse.
+    Malformed,
+}
+
+/// A time during which a stream was not read; it ends when this is dropped.
+struct Stalled {
+    stall: Arc<Stall>,
+    since: Instant,
+}
+
+impl Stalled {
+    fn begin(stall: &Arc<Stall>) -> Self {
+        counters::INBOUND_STALLS.add(1);
+        stall.begin();
+        Self { stall: stall.clone(), since: Instant::now() }
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        self.stall.end();
+        counters::INBOUND_STALLED_NS.add(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+/// A stream that is read.
+pub(crate) struct Reader<S> {
+    stream: S,
+    frame: FrameReader,
+    slot: Option<HeldUnique<WakuRecord>>,
+    parked: Option<Parked>,
+    stalled: Option<Stalled>,
+    /// When to try again.
+    again: Option<Pin<Box<Sleep>>>,
+    scratch: [u8; SCRATCH_BYTES],
+    is_known: bool,
+}
+
+impl<S: AsyncRead + Unpin> Reader<S> {
+    pub(crate) fn new(stream: S, shared: &Shared) -> Self {
+        Self {
+            stream,
+            frame: FrameReader::new(shared.frames),
+            slot: None,
+            parked: None,
+            stalled: None,
+            again: None,
+            scratch: [0; SCRATCH_BYTES],
+            is_known: false,
+        }
+    }
+
+    /// What could not go on when the stream ends.
+    pub(crate) fn take_parked(&mut self) -> Option<Parked> {
+        self.parked.take()
+    }
+
+    /// Reads what there is.
+    pub(crate) fn poll(&mut self, shared: &Shared, peer: &PeerId, cx: &mut Context<'_>) -> Poll<Ended> {
+        let mut turn = TURN_BYTES;
+        loop {
+            if let Some(again) = &mut self.again {
+                ready!(again.as_mut().poll(cx));
+                self.again = None;
+            }
+            if !self.is_known {
+                self.is_known = shared.is_known(peer);
+                if !self.is_known {
+                    self.pause();
+                    continue;
+                }
+            }
+            if let Some(parked) = self.parked.take() {
+                if let Err(parked) = shared.resume(peer, parked) {
+                    self.stall(shared, Some(parked));
+                    continue;
+                }
+                self.stalled = None;
+            }
+            if turn == 0 {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            match self.step(shared, peer, cx) {
+                Poll::Ready(Ok(bytes)) => turn = turn.saturating_sub(bytes),
+                Poll::Ready(Err(ended)) => return Poll::Ready(ended),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Does what the frame needs next; gives the bytes that it counts for.
+    fn step(&mut self, shared: &Shared, peer: &PeerId, cx: &mut Context<'_>) -> Poll<Result<usize, Ended>> {
+        match self.frame.need() {
+            Need::Bytes(bytes) => {
+                let scratch = &mut self.scratch[..bytes.min(SCRATCH_BYTES)];
+                let read = match ready!(Pin::new(&mut self.stream).poll_read(cx, scratch)) {
+                    Ok(0) | Err(_) => return Poll::Ready(Err(Ended::Closed)),
+                    Ok(read) => read,
+                };
+                if let Err(fault) = self.frame.feed(&scratch[..read]) {
+                    tracing::debug!(%peer, %fault, "the relay stream does not parse");
+                    return Poll::Ready(Err(Ended::Malformed));
+                }
+                Poll::Ready(Ok(read))
+            }
+            Need::Data { at, end } => {
+                let Some(slot) = &mut self.slot else { return Poll::Ready(Err(Ended::Closed)) };
+                let room = &mut slot.payload_mut()[at..end];
+                match ready!(Pin::new(&mut self.stream).poll_read(cx, room)) {
+                    Ok(0) | Err(_) => Poll::Ready(Err(Ended::Closed)),
+                    Ok(read) => {
+                        self.frame.has_read(read);
+                        Poll::Ready(Ok(read))
+                    }
+                }
+            }
+            Need::Slot(bytes) => {
+                self.claim(shared, bytes);
+                Poll::Ready(Ok(0))
+            }
+            Need::Entry => {
+                let heard = shared.hear(peer, self.frame.entry());
+                self.frame.entry_done();
+                Poll::Ready(heard.map(|()| HANDLED_BYTES).map_err(|fault| {
+                    tracing::debug!(%peer, %fault, "a control message does not parse");
+                    Ended::Malformed
+                }))
+            }
+            Need::Message => {
+                if let Err(parked) = shared.arrive(peer, self.slot.take(), self.frame.message()) {
+                    self.stall(shared, Some(parked));
+                }
+                self.frame.message_done();
+                Poll::Ready(Ok(HANDLED_BYTES))
+            }
+        }
+    }
+
+    fn claim(&mut self, shared: &Shared, bytes: usize) {
+        match shared.claim(bytes) {
+            Ok(slot) => {
+                self.slot = Some(slot);
+                self.stalled = None;
+                self.frame.has_slot();
+            }
+            // The length was checked, so the arena is full.
+            Err(_) => self.stall(shared, None),
+        }
+    }
+
+    fn stall(&mut self, shared: &Shared, parked: Option<Parked>) {
+        self.parked = parked;
+        self.stalled.get_or_insert_with(|| Stalled::begin(&shared.stall));
+        self.pause();
+    }
+
+    fn pause(&mut self) {
+        self.again = Some(Box::pin(tokio::time::sleep(AGAIN_AFTER)));
+    }
+}

@@ -1,0 +1,141 @@
+//! Fills the index of store-sync from the archive, so that a node that was restarted knows what it has.
+//!
+//! It runs beside the path, on a thread that may block: what arrives meanwhile is entered by the `sync` stage, and in which order
+//! keys come makes no difference.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use levada_archive::{ArchiveError, ArchiveReader, Key, SyncIndex};
+use levada_engine::Counter;
+use levada_stages::sync::{WINDOW, window_start};
+use levada_wire::waku::TopicTable;
+use tokio::task::JoinHandle;
+
+/// Keys read at once. An archive in memory stands still while they are read, some ten milliseconds.
+const KEYS_AT_ONCE: usize = 8_192;
+
+/// Time between two log lines about a large archive.
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Times that the index could not be filled.
+pub static FILL_FAILURES: Counter = Counter::new();
+
+/// What fills the index, or has filled it.
+pub struct SyncFill {
+    stop: Arc<AtomicBool>,
+    task: JoinHandle<()>,
+}
+
+impl SyncFill {
+    /// Begins with the newest messages of `names`, which are pubsub topics.
+    pub fn start(
+        reader: Box<dyn ArchiveReader>,
+        names: Vec<String>,
+        topics: Arc<TopicTable>,
+        index: Arc<SyncIndex>,
+    ) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut work = Work { reader, index, stop: stop.clone(), entered: 0, logged: Instant::now() };
+        let task = tokio::task::spawn_blocking(move || {
+            let started = Instant::now();
+            match work.run(&names, &topics, window_start(WINDOW)) {
+                Ok(()) if work.entered > 0 => {
+                    let seconds = started.elapsed().as_secs_f64();
+                    tracing::info!(messages = work.entered, seconds, "filled the sync index from the archive");
+                }
+                Ok(()) => {}
+                Err(error) => {
+                    FILL_FAILURES.add(1);
+                    let messages = work.entered;
+                    tracing::warn!(%error, messages, "older messages are missing from the sync index; restart to fill it");
+                }
+            }
+        });
+        Self { stop, task }
+    }
+
+    /// Ends it, and with it its hold on the archive.
+    pub async fn stop(self) {
+        self.stop.store(true, Relaxed);
+        // A panic inside has been reported, and nothing is left of it.
+        let _ = self.task.await;
+    }
+}
+
+struct Work {
+    reader: Box<dyn ArchiveReader>,
+    index: Arc<SyncIndex>,
+    stop: Arc<AtomicBool>,
+    entered: u64,
+    logged: Instant,
+}
+
+impl Work {
+    fn run(&mut self, names: &[String], topics: &TopicTable, since: i64) -> Result<(), ArchiveError> {
+        for name in names {
+            // Without a number the node cannot take part in the topic, and says so elsewhere.
+            let Ok(shard) = topics.intern(name) else { continue };
+            self.fill(name, shard, (since, [0; 32]))?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, name: &str, shard: u32, mut after: Key) -> Result<(), ArchiveError> {
+        while !self.stop.load(Relaxed) {
+            let keys = self.reader.keys_after(name, after, KEYS_AT_ONCE)?;
+            self.entered += self.index.insert_batch(keys.iter().map(|key| (shard, *key))).added;
+            match keys.last() {
+                Some(last) if keys.len() == KEYS_AT_ONCE => after = *last,
+                _ => break,
+            }
+            if self.logged.elapsed() >= LOG_INTERVAL {
+                self.logged = Instant::now();
+                tracing::info!(messages = self.entered, topic = name, "filling the sync index from the archive");
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use levada_archive::{Archive, ArchiveMessage, MemoryArchive};
+    use levada_stages::unix_ns;
+
+    use super::*;
+
+    const TOPIC: &str = "/waku/2/rs/0/0";
+
+    fn message(number: usize, timestamp: i64, pubsub_topic: &'static str) -> ArchiveMessage<'static> {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_be_bytes());
+        ArchiveMessage {
+            hash,
+            pubsub_topic,
+            content_topic: "/t/1/a/proto",
+            payload: b"",
+            version: 0,
+            timestamp,
+            meta: b"",
+        }
+    }
+
+    #[tokio::test]
+    async fn the_window_is_filled_page_by_page() {
+        let mut archive = MemoryArchive::new(64 << 20);
+        let now = unix_ns();
+        let old = now - 2 * WINDOW.as_nanos() as i64;
+        let stored = 2 * KEYS_AT_ONCE + 10;
+        let messages = (0..stored).map(|number| message(number, now - number as i64, TOPIC));
+        let others = [message(stored, old, TOPIC), message(stored + 1, now, "/waku/2/rs/0/1")];
+        archive.insert_batch(&mut messages.chain(others)).expect("an archive in memory stores");
+        let (topics, index) = (Arc::new(TopicTable::new(2)), Arc::new(SyncIndex::new(2, 64 << 20)));
+        let reader = archive.reader().expect("a reader");
+        let fill = SyncFill::start(reader, vec![TOPIC.to_owned()], topics.clone(), index.clone());
+        fill.task.await.expect("nothing panics");
+        let shard = topics.find(TOPIC).expect("the topic has a number");
+        assert_eq!(index.counts(), [(shard, stored as u64)]);
+    }
+}

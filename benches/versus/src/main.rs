@@ -1,10 +1,12 @@
-//! Levada beside its rivals: `versus engine --format table|json [--quick] [--record] [MEASURE..]`.
+//! Levada beside its rivals: `versus engine|macro --format table|json [--quick] [--record] [MEASURE..]`.
 //!
 //! Every figure of both sides comes from the same run: the contestants of a row take turns, sample by sample, and the
 //! row shows medians. Threads stamp their times themselves, on the core they are bound to.
 
 mod engine;
 mod machine;
+#[cfg(feature = "macro")]
+mod macro_rows;
 mod pair;
 mod report;
 mod row;
@@ -13,22 +15,26 @@ use std::process::ExitCode;
 
 use levada_engine::heap::CountingAllocator;
 use mimalloc::MiMalloc;
+use row::Row;
 
 /// Counted, for the row about allocations.
 #[global_allocator]
 static HEAP: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
-const USAGE: &str = "usage: versus engine [--format table|json] [--quick] [--record] [MEASURE..]
+const USAGE: &str = "usage: versus engine|macro [--format table|json] [--quick] [--record] [MEASURE..]
 
   engine     the rings, the arena and the topologies of levada-engine
+  macro      two nodes over loopback TCP; needs a build with --features macro
   --format   table (default) or json
   --quick    few and short samples: shows that every row works, says little about speed
-  --record   keep the rows in benches/record/engine.json, but for those during which the machine was busy
+  --record   keep the rows in benches/record, but for those during which the machine was busy
   MEASURE    only these rows";
 
 /// What was asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Options {
+    /// Which rows there are.
+    pub suite: &'static Suite,
     /// JSON instead of a table.
     pub json: bool,
     /// Few and short samples.
@@ -39,11 +45,29 @@ pub struct Options {
     pub only: Vec<String>,
 }
 
+/// Rows that belong together.
+#[derive(Debug)]
+pub struct Suite {
+    /// Its name on the command line, and of the file with its kept rows.
+    pub name: &'static str,
+    /// Every row, in the order of the report.
+    pub measures: &'static [&'static str],
+    run: fn(&Options) -> Vec<Row>,
+}
+
+/// Those of this build.
+const SUITES: &[Suite] = &[
+    Suite { name: "engine", measures: &engine::MEASURES, run: engine::run },
+    #[cfg(feature = "macro")]
+    Suite { name: "macro", measures: &macro_rows::MEASURES, run: macro_rows::run },
+];
+
 impl Options {
     fn parse(arguments: impl Iterator<Item = String>) -> Option<Self> {
         let mut arguments = arguments.skip(1);
-        let mut options = Self::default();
-        (arguments.next()? == "engine").then_some(())?;
+        let name = arguments.next()?;
+        let suite = SUITES.iter().find(|suite| suite.name == name)?;
+        let mut options = Self { suite, json: false, quick: false, record: false, only: Vec::new() };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--format" => match arguments.next()?.as_str() {
@@ -53,7 +77,7 @@ impl Options {
                 },
                 "--quick" => options.quick = true,
                 "--record" => options.record = true,
-                name if engine::MEASURES.contains(&name) => options.only.push(argument),
+                name if suite.measures.contains(&name) => options.only.push(argument),
                 _ => return None,
             }
         }
@@ -62,11 +86,16 @@ impl Options {
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "macro")]
+    if std::env::args().skip(1).eq(levada::bench_macro::NODE_COMMAND) {
+        return macro_rows::node();
+    }
     let Some(options) = Options::parse(std::env::args()) else {
-        eprintln!("{USAGE}\n\nmeasures: {}", engine::MEASURES.join(" "));
+        eprintln!("{USAGE}\n");
+        SUITES.iter().for_each(|suite| eprintln!("measures of {}: {}", suite.name, suite.measures.join(" ")));
         return ExitCode::from(64);
     };
-    let rows = engine::run(&options);
+    let rows = (options.suite.run)(&options);
     match report::print(&rows, &options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::machine::involuntary_switches;
@@ -34,13 +35,19 @@ pub fn bind(position: usize) {
 /// Runs `work` on a thread for each of `cores` (`None`: unbound), all starting together, and takes the time from the
 /// first start to the last end. `work` is given its thread's number.
 pub fn together(cores: &[Option<usize>], work: impl Fn(usize) + Sync) -> (Duration, u64) {
-    let start = Barrier::new(cores.len());
+    let (awake, ready) = (Barrier::new(cores.len()), AtomicUsize::new(0));
     let run = |number: usize| {
         if let Some(core) = cores[number] {
             bind(core);
         }
         let before = involuntary_switches();
-        start.wait();
+        awake.wait();
+        // A thread takes longer to wake up than a short sample lasts: all are awake before any begins.
+        ready.fetch_add(1, Relaxed);
+        let mut waiting = SpinThenYield::default();
+        while ready.load(Relaxed) < cores.len() {
+            waiting.wait();
+        }
         let began = Instant::now();
         work(number);
         let ended = Instant::now();

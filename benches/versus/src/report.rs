@@ -20,7 +20,7 @@ pub fn print(rows: &[Row], options: &Options) -> Result<()> {
     if !busy.is_empty() {
         eprintln!("the machine was busy with other things, these rows are not to be kept: {}", busy.join(" "));
     }
-    if options.record { record(rows) } else { Ok(()) }
+    if options.record { record(rows, options) } else { Ok(()) }
 }
 
 fn number(value: f64) -> String {
@@ -82,8 +82,8 @@ away than kept; such a row is not recorded.
 
 /// Replaces the rows measured now in the kept results, in the order of the report; those of a busy machine are left as
 /// they were.
-fn record(rows: &[Row]) -> Result<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/engine.json");
+fn record(rows: &[Row], options: &Options) -> Result<()> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../record/{}.json", options.suite.name));
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     let kept: Vec<serde_json::Value> = serde_json::from_str(&kept).unwrap_or_default();
     let name = |row: &serde_json::Value| row["measure"].as_str().unwrap_or_default().to_owned();
@@ -91,7 +91,7 @@ fn record(rows: &[Row]) -> Result<()> {
     for row in rows.iter().filter(|row| !row.machine.is_too_much()) {
         by_name.insert(row.measure.clone(), serde_json::to_value(row)?);
     }
-    let ordered: Vec<_> = crate::engine::MEASURES.iter().filter_map(|measure| by_name.remove(*measure)).collect();
+    let ordered: Vec<_> = options.suite.measures.iter().filter_map(|measure| by_name.remove(*measure)).collect();
     std::fs::create_dir_all(path.parent().expect("the path has a folder"))?;
     std::fs::write(path, serde_json::to_string_pretty(&ordered)? + "\n")
 }

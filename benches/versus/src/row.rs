@@ -91,25 +91,37 @@ impl<'a> Contest<'a> {
             }
         }
         let machine = Disturbance { switched, kept, ..watch.end() };
-        let names = self.contestants.iter().map(|contestant| contestant.name.clone());
-        let medians: Vec<f64> = samples.iter_mut().map(|samples| quantile(samples, 0.5)).collect();
-        let all: Vec<(String, f64)> = names.zip(medians).collect();
-        let best = all[1..].iter().min_by(|a, b| a.1.total_cmp(&b.1)).cloned().expect("a contest has a rival");
-        let ours = all[0].1;
-        let ratio = best.1 / ours;
-        Row {
-            measure: self.measure.to_owned(),
-            unit: self.unit.to_owned(),
-            ours,
-            rival: Some(best.1),
-            rival_name: Some(best.0),
-            ratio: Some(ratio),
-            spread_pct: spread(&mut samples[0]),
-            bar: self.bar,
-            holds: ratio >= self.bar,
-            machine,
-            all,
-        }
+        let names = self.contestants.into_iter().map(|contestant| contestant.name);
+        let samples = names.zip(samples).collect();
+        contested(self.measure, self.unit, self.bar, samples, machine)
+    }
+}
+
+/// A row from the samples of all contestants, ours first. Lower figures are better.
+pub fn contested(
+    measure: &'static str,
+    unit: &'static str,
+    bar: f64,
+    mut samples: Vec<(String, Vec<f64>)>,
+    machine: Disturbance,
+) -> Row {
+    let all: Vec<(String, f64)> =
+        samples.iter_mut().map(|(name, samples)| (name.clone(), quantile(samples, 0.5))).collect();
+    let best = all[1..].iter().min_by(|a, b| a.1.total_cmp(&b.1)).cloned().expect("a contest has a rival");
+    let ours = all[0].1;
+    let ratio = best.1 / ours;
+    Row {
+        measure: measure.to_owned(),
+        unit: unit.to_owned(),
+        ours,
+        rival: Some(best.1),
+        rival_name: Some(best.0),
+        ratio: Some(ratio),
+        spread_pct: spread(&mut samples[0].1),
+        bar,
+        holds: ratio >= bar,
+        machine,
+        all,
     }
 }
 

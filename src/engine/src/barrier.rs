@@ -2,7 +2,7 @@
 //! other's.
 //!
 //! Where the kernel offers it (Linux, `membarrier`), the rare side makes it run a fence on every core this process
-//! runs on, and the frequent side only keeps the compiler from reordering. In models both sides run a fence. Nothing is
+//! runs on, and the frequent side only keeps the compiler from reordering. In loom's models both sides run a fence. Nothing is
 //! published by it: data goes by release and acquire of the flags.
 
 #[cfg(all(target_os = "linux", not(loom)))]
@@ -23,8 +23,9 @@ mod kernel {
         *THERE.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
     }
 
-    pub fn on_every_core() {
-        assert!(membarrier(PRIVATE_EXPEDITED), "a registered process may use membarrier");
+    /// False when the kernel refuses after all: for want of memory, or because a filter was put in its way.
+    pub fn on_every_core() -> bool {
+        membarrier(PRIVATE_EXPEDITED)
     }
 }
 
@@ -34,7 +35,9 @@ mod kernel {
         false
     }
 
-    pub fn on_every_core() {}
+    pub fn on_every_core() -> bool {
+        false
+    }
 }
 
 /// The two sides of the fence.
@@ -58,12 +61,12 @@ impl Barrier {
         crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
     }
 
-    /// The rare side, between writing its flag and reading the other's.
-    pub fn heavy() {
+    /// The rare side, between writing its flag and reading the other's. False when the kernel refused: then the other's
+    /// flag says nothing.
+    #[must_use]
+    pub fn heavy() -> bool {
         // Pairs with the fence in `light`, or stands in for it.
         crate::sync::fence(std::sync::atomic::Ordering::SeqCst);
-        if !cfg!(loom) {
-            kernel::on_every_core();
-        }
+        cfg!(loom) || kernel::on_every_core()
     }
 }

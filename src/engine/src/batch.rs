@@ -97,11 +97,11 @@ impl<'a, M: Record> Batch<'a, M> {
         outlet.stage_all(passed, waiting.len());
     }
 
-    /// Does `work` on each envelope and lets go of it: what a loop that drops them does, with the slots going back
-    /// together.
+    /// Does `work` on each envelope and lets go of it: what a loop that drops them does, but that slots go back together:
+    /// those already let go of are free again only after a few more, or at the end.
     #[inline]
     pub fn release_each(&mut self, mut work: impl FnMut(&mut Envelope<'a, M>)) {
-        let mut released = Released { arena: self.arena, class: 0, indices: [0; RELEASED_TOGETHER], count: 0 };
+        let mut released = Released { arena: self.arena, class: 0, most: 0, indices: [0; RELEASED_TOGETHER], count: 0 };
         self.take_each(|mut envelope| {
             work(&mut envelope);
             if envelope.is_of(released.arena)
@@ -138,6 +138,8 @@ const RELEASED_TOGETHER: usize = 32;
 struct Released<'a, M: Record> {
     arena: &'a Arena<M>,
     class: u32,
+    /// How many of the class go back together.
+    most: usize,
     indices: [u32; RELEASED_TOGETHER],
     count: usize,
 }
@@ -145,9 +147,10 @@ struct Released<'a, M: Record> {
 impl<M: Record> Released<'_, M> {
     #[inline]
     fn push(&mut self, class: u32, index: u32) {
-        if self.count == RELEASED_TOGETHER || class != self.class {
+        if self.count >= self.most || class != self.class {
             self.flush();
             self.class = class;
+            self.most = self.arena.together_max(class).min(RELEASED_TOGETHER);
         }
         self.indices[self.count] = index;
         self.count += 1;

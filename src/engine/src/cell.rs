@@ -106,7 +106,7 @@ impl<M: Record> StageCell<M> {
             return false;
         }
         let stage = &self.stage;
-        catch_unwind(AssertUnwindSafe(|| stage.is_ready())).unwrap_or_else(|_| {
+        survives(|| stage.is_ready()).unwrap_or_else(|| {
             self.panicked(orders);
             false
         })
@@ -149,7 +149,7 @@ impl<M: Record> StageCell<M> {
         let shown = self.suspects.shown(self.input.len());
         let draining = orders.drain.load(Relaxed);
         let mut processed = shown == 0;
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let outcome = survives(|| {
             let mut outputs = Outputs::new(arena, &mut self.ports);
             if shown > 0 {
                 // SAFETY: `input` owns one handle per index; those taken are removed from it below.
@@ -160,7 +160,7 @@ impl<M: Record> StageCell<M> {
             if self.is_source && !draining {
                 self.stage.poll(&mut outputs);
             }
-        }));
+        });
         // What was taken is no longer owned here, before any more of the stage's own code runs.
         if taken == self.input.len() {
             self.input.clear();
@@ -181,7 +181,7 @@ impl<M: Record> StageCell<M> {
             self.suspects.clear(taken);
         }
         self.stats.record(taken);
-        if outcome.is_err() {
+        if outcome.is_none() {
             self.panicked(orders);
         }
         self.is_clear = false;
@@ -191,7 +191,9 @@ impl<M: Record> StageCell<M> {
     /// Counts a panic and does what the stage wants done about it.
     fn panicked(&mut self, orders: &Orders) {
         self.stats.panics.fetch_add(1, Relaxed);
-        match self.stage.on_panic() {
+        let stage = &self.stage;
+        let Some(answer) = survives(|| stage.on_panic()) else { return orders.fail() };
+        match answer {
             OnPanic::SkipMessage => {}
             OnPanic::RestartStage if self.finished => {}
             OnPanic::RestartStage => self.restart(orders),
@@ -202,16 +204,16 @@ impl<M: Record> StageCell<M> {
     /// The old stage goes first, with all it holds: the new one may need the same.
     fn restart(&mut self, orders: &Orders) {
         let old = std::mem::replace(&mut self.stage, Box::new(Vacant));
-        if catch_unwind(AssertUnwindSafe(|| drop(old))).is_err() {
+        if survives(|| drop(old)).is_none() {
             self.stats.panics.fetch_add(1, Relaxed);
         }
         let factory = self.factory.as_mut().expect("the build refuses a stage to be restarted that has no factory");
-        match catch_unwind(AssertUnwindSafe(factory)) {
-            Ok(stage) => {
+        match survives(factory) {
+            Some(stage) => {
                 self.stage = stage;
                 self.stats.restarts.fetch_add(1, Relaxed);
             }
-            Err(_) => {
+            None => {
                 self.stats.panics.fetch_add(1, Relaxed);
                 orders.fail();
             }
@@ -220,7 +222,7 @@ impl<M: Record> StageCell<M> {
 
     pub fn housekeep(&mut self, orders: &Orders) {
         let stage = &mut self.stage;
-        if catch_unwind(AssertUnwindSafe(|| stage.housekeeping())).is_err() {
+        if survives(|| stage.housekeeping()).is_none() {
             self.panicked(orders);
         }
     }
@@ -236,7 +238,7 @@ impl<M: Record> StageCell<M> {
         self.finished = true;
         let stage = &mut self.stage;
         let ports = &mut self.ports;
-        if catch_unwind(AssertUnwindSafe(|| stage.finish(&mut Outputs::unlimited(arena, ports)))).is_err() {
+        if survives(|| stage.finish(&mut Outputs::unlimited(arena, ports))).is_none() {
             self.panicked(orders);
         }
         self.is_clear = false;
@@ -253,6 +255,20 @@ impl<M: Record> StageCell<M> {
             outlet.retire(|index| unsafe { arena.release_index(index) });
         }
         first
+    }
+}
+
+/// What the stage's code gives, unless it panics. A panic ends here, and so does one in what it carries.
+fn survives<T>(code: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(code)) {
+        Ok(given) => Some(given),
+        Err(carried) => {
+            if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(carried))) {
+                // It may panic as often as it is dropped.
+                std::mem::forget(again);
+            }
+            None
+        }
     }
 }
 

@@ -56,7 +56,7 @@ pub enum ClaimError {
         /// The largest class.
         payload_bytes_max: usize,
     },
-    /// Every slot that could hold the payload is lent out.
+    /// Every slot that could hold the payload is lent out, or stayed out of reach.
     #[error("the arena has no free slot for a payload of {payload_bytes} bytes; try again when messages have drained")]
     Full {
         /// Bytes asked for.

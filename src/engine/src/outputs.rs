@@ -47,13 +47,14 @@ impl<'a, M: Record> Outputs<'a, M> {
     #[inline]
     pub(crate) fn only_link(&mut self, port: usize, count: usize) -> Option<&mut Outlet> {
         match &mut self.ports[port].outlets[..] {
-            [only] if self.unlimited || only.room() >= count => Some(only),
+            [only] if only.room() >= count => Some(only),
             _ => None,
         }
     }
 
     /// Sends what `envelopes` gives, as far as the port has room; returns how many. At the price of one hand-over for all
-    /// of them where a single link leaves by the port.
+    /// of them where a single link leaves by the port. They must come to an end: a port that leads nowhere has room for any
+    /// number.
     ///
     /// # Panics
     /// As [`send`](Self::send) does.

@@ -42,7 +42,7 @@ pub trait Stage<M: Record>: Send {
         BatchLimit::default()
     }
 
-    /// What a panic in this stage leads to.
+    /// What a panic in this stage leads to. A panic in here stops the topology.
     fn on_panic(&self) -> OnPanic {
         OnPanic::SkipMessage
     }

@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use levada_engine::{
     Arena, ArenaConfig, ArenaError, ClaimError, ClassConfig, PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES, Unique,
@@ -73,7 +76,7 @@ fn every_slot_can_be_lent_whoever_freed_it() {
     let mut all: Vec<_> = (0..1024).map(|_| arena.claim(1).unwrap().share().hold()).collect();
     assert!(arena.claim(1).is_err());
     let other = all.split_off(512);
-    std::thread::spawn(move || drop(other)).join().unwrap();
+    thread::spawn(move || drop(other)).join().unwrap();
     drop(all);
     assert_eq!(arena.slots_in_use(), 0);
     // Some lie in the other thread's magazine, out of the shared stack's sight.
@@ -232,14 +235,14 @@ fn a_panicking_default_record_returns_the_slot() {
     impl Default for Touchy {
         fn default() -> Self {
             // Tables are filled on the test's thread; the claim below runs on a thread named otherwise.
-            assert_ne!(std::thread::current().name(), Some("touchy"));
+            assert_ne!(thread::current().name(), Some("touchy"));
             Self
         }
     }
     let arena = Arena::<Touchy>::new(&config(&[(128, 1)])).unwrap();
     let claiming = arena.clone();
     let claim = move || drop(claiming.claim(1));
-    std::thread::Builder::new().name("touchy".to_owned()).spawn(claim).unwrap().join().unwrap_err();
+    thread::Builder::new().name("touchy".to_owned()).spawn(claim).unwrap().join().unwrap_err();
     assert_eq!(arena.slots_in_use(), 0);
     assert!(arena.claim(1).is_ok());
 }
@@ -268,7 +271,39 @@ fn a_thread_keeps_what_it_released_for_its_own_next_claim() {
     let _all = [arena.claim(1).unwrap(), arena.claim(1).unwrap()];
     let theirs = arena.clone();
     let claim_twice = move || [0; 2].map(|_| address(&mut theirs.claim(1).unwrap()));
-    let [first, second] = std::thread::spawn(claim_twice).join().unwrap();
+    let [first, second] = thread::spawn(claim_twice).join().unwrap();
     assert_eq!(first, second);
     assert_ne!(address(&mut arena.claim(1).unwrap()), first, "the other thread has it");
+}
+
+/// A thread that comes and goes holds back what it keeps for no longer than that.
+#[test]
+fn a_claim_finds_what_a_busy_thread_keeps() {
+    const SLOTS: usize = 4096;
+    const CLAIMS: usize = 2_000;
+    let arena = arena(&[(128, SLOTS as u32)]);
+    let (stop, start) = (AtomicBool::new(false), Barrier::new(2));
+    let (back, returned) = mpsc::sync_channel::<Unique<'_, u64>>(4);
+    let refused = thread::scope(|scope| {
+        let (arena, stop, start) = (&arena, &stop, &start);
+        scope.spawn(move || {
+            let mut lent: Vec<_> = (0..SLOTS).map(|_| arena.claim(8).unwrap()).collect();
+            lent.truncate(SLOTS - 40);
+            start.wait();
+            while !stop.load(Relaxed) {
+                drop((arena.claim(8), arena.claim(8)));
+                returned.try_iter().for_each(drop);
+            }
+        });
+        start.wait();
+        let claim = || arena.claim(8).map(|slot| back.send(slot).unwrap()).is_ok();
+        // The other thread can be switched out while it is inside; then a claim gives up, but not one after some time.
+        let again = || (0..10).any(|_| (thread::sleep(Duration::from_millis(5)), claim()).1);
+        let refused = (0..CLAIMS).filter(|_| !claim() && !again()).count();
+        stop.store(true, Relaxed);
+        refused
+    });
+    assert_eq!(refused, 0);
+    drop(back);
+    assert_eq!(arena.slots_in_use(), 0);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use levada_engine::{
     Arena, ArenaConfig, Batch, BatchLimit, ClassConfig, Drained, Envelope, Outputs, Stage, StageId, Topology,
-    TopologyBuilder, Wait,
+    TopologyBuilder, Unique, Wait,
 };
 
 use crate::engine::Effort;
@@ -13,10 +13,12 @@ use crate::machine::involuntary_switches;
 use crate::pair::{Sample, bind};
 use crate::row::{Contest, Row};
 
-/// Envelopes in a sample.
-const ENVELOPES: usize = 1 << 17;
+/// Envelopes in a sample: soon over, for a thread is seldom switched out meanwhile.
+const ENVELOPES: usize = 1 << 14;
 
 const BATCH: usize = 32;
+
+const PAYLOAD_BYTES: usize = 8;
 
 type Number = u64;
 
@@ -45,10 +47,6 @@ fn stamp(clock: &Clock, set: impl FnOnce(&mut Stamps)) {
 #[inline]
 fn add_one(envelope: &mut Envelope<'_, Number>) {
     *envelope.record_mut().expect("the stages hand the only handle on") += 1;
-}
-
-fn claim(arena: &Arena<Number>) -> Option<Envelope<'_, Number>> {
-    arena.claim(8).ok().map(|slot| slot.share())
 }
 
 /// The first stage: claims.
@@ -82,12 +80,13 @@ impl Stage<Number> for First {
             self.switches = Some(involuntary_switches());
             stamp(&self.clock, |stamps| stamps.began = Some(Instant::now()));
         }
-        for _ in 0..BATCH.min(self.left).min(outputs.room(0)) {
-            let Some(mut envelope) = claim(outputs.arena()) else { return };
+        let mut slots = outputs.arena().claims(PAYLOAD_BYTES, BATCH.min(self.left).min(outputs.room(0)));
+        let claimed = slots.by_ref().map(|slot| {
+            let mut envelope = slot.share();
             add_one(&mut envelope);
-            outputs.send(0, envelope);
-            self.left -= 1;
-        }
+            envelope
+        });
+        self.left -= outputs.send_all(0, claimed);
         if self.left == 0
             && let Some(before) = self.switches.take()
         {
@@ -105,10 +104,7 @@ impl Stage<Number> for Middle {
     }
 
     fn process(&mut self, batch: &mut Batch<'_, Number>, outputs: &mut Outputs<'_, Number>) {
-        for mut envelope in batch {
-            add_one(&mut envelope);
-            outputs.send(0, envelope);
-        }
+        batch.pass(outputs, 0, add_one);
     }
 }
 
@@ -125,11 +121,13 @@ impl Stage<Number> for Last {
     }
 
     fn process(&mut self, batch: &mut Batch<'_, Number>, _outputs: &mut Outputs<'_, Number>) {
-        for mut envelope in batch {
-            add_one(&mut envelope);
-            self.sum += *envelope.record();
-            self.left -= 1;
-        }
+        self.left -= batch.len();
+        let mut sum = 0;
+        batch.release_each(|envelope| {
+            add_one(envelope);
+            sum += *envelope.record();
+        });
+        self.sum += sum;
         if self.left == 0 {
             let sum = self.sum;
             stamp(&self.clock, |stamps| (stamps.ended, stamps.sum) = (Some(Instant::now()), sum));
@@ -207,7 +205,8 @@ fn direct(arena: &Arc<Arena<Number>>, count: usize) -> Sample {
 
 #[inline(never)]
 fn call_first<'a>(arena: &'a Arena<Number>, batch: &mut Vec<Envelope<'a, Number>>, count: usize) {
-    batch.extend((0..count).map_while(|_| claim(arena)));
+    let mut slots = arena.claims(PAYLOAD_BYTES, count);
+    batch.extend(slots.by_ref().map(Unique::share));
     batch.iter_mut().for_each(add_one);
 }
 

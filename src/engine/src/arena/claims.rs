@@ -33,8 +33,9 @@ impl<'a, M: Record> Claims<'a, M> {
             return None;
         }
         self.next = 0;
+        let most = self.arena.classes[self.class].free().together_max().min(self.wanted).min(TOGETHER);
         self.end = match self.arena.keeps.own() {
-            Some(own) => own.magazine(self.class).pop_all(&mut self.indices[..self.wanted.min(TOGETHER)]),
+            Some(own) => own.magazine(self.class).pop_all(&mut self.indices[..most]),
             None => 0,
         };
         self.wanted -= self.end.max(1);

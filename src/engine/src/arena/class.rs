@@ -35,7 +35,8 @@ pub struct ArenaConfig {
 }
 
 impl ArenaConfig {
-    /// Classes of 2 KiB, 16 KiB, 64 KiB and `payload_bytes_max` that share `bytes`, most of it for large payloads.
+    /// Classes of 2 KiB, 16 KiB, 64 KiB and `payload_bytes_max` that share `bytes`, most of it for large payloads. Each has
+    /// one slot at least, however few `bytes` are.
     ///
     /// The 16 KiB, 64 KiB and 160 KiB classes use 85 % of the bytes they hold on a mix of 10, 50 and 150 kB.
     pub fn with_budget(bytes: usize, payload_bytes_max: usize) -> Self {

@@ -46,11 +46,12 @@ impl Door {
         self.robbed.compare_exchange(false, true, Acquire, Relaxed).is_ok()
     }
 
-    /// A thief who has knocked goes in, unless the owner is there; the heavy side of the fence lies between.
-    fn break_in(&self) -> Option<Inside<'_>> {
+    /// A thief who has knocked goes in, unless the owner is there; the heavy side of the fence lies between, and without
+    /// it nobody may. The knock is taken back when nobody goes in.
+    fn break_in(&self, is_fenced: bool) -> Option<Inside<'_>> {
         let inside = Inside(&self.robbed);
         // Pairs with the release store in the owner's `Inside::drop`: the slots are as it left them.
-        (!self.owned.load(Acquire)).then_some(inside)
+        (is_fenced && !self.owned.load(Acquire)).then_some(inside)
     }
 }
 
@@ -66,30 +67,42 @@ impl Drop for Inside<'_> {
     }
 }
 
+/// What a thief's round came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Loot {
+    Slot(u32),
+    /// There was something, behind a door at which somebody was.
+    OutOfReach,
+    Nothing,
+}
+
 /// A thief's round of `doors`, at most [`DOORS_MAX`]: knocks where `is_worth_it` and goes in where the owner is not,
 /// until `take` brings something out.
-pub(super) fn rob<'a, T>(
+pub(super) fn rob<'a>(
     doors: impl Iterator<Item = &'a Door> + Clone,
     is_worth_it: impl Fn(usize) -> bool,
-    take: impl Fn(usize) -> Option<T>,
-) -> Option<T> {
-    let mut knocked = 0_u32;
-    for (place, door) in doors.clone().enumerate() {
-        if is_worth_it(place) && door.knock() {
+    take: impl Fn(usize) -> Option<u32>,
+) -> Loot {
+    let (mut knocked, mut loot) = (0_u32, Loot::Nothing);
+    for (place, door) in doors.clone().enumerate().filter(|(place, _)| is_worth_it(*place)) {
+        loot = Loot::OutOfReach;
+        if door.knock() {
             knocked |= 1 << place;
         }
     }
     if knocked == 0 {
-        return None;
+        return loot;
     }
-    Barrier::heavy();
-    let mut taken = None;
+    let is_fenced = Barrier::heavy();
     for (place, door) in doors.enumerate().filter(|(place, _)| knocked & 1 << place != 0) {
         // Breaking in lowers the flag, whether it succeeds or not.
-        let inside = door.break_in();
-        if inside.is_some() && taken.is_none() {
-            taken = take(place);
+        let inside = door.break_in(is_fenced);
+        if inside.is_some()
+            && !matches!(loot, Loot::Slot(_))
+            && let Some(index) = take(place)
+        {
+            loot = Loot::Slot(index);
         }
     }
-    taken
+    loot
 }

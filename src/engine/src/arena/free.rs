@@ -46,6 +46,11 @@ impl FreeList {
         self.magazine_slots > 0
     }
 
+    /// Most slots that a thread should handle together, so as not to hold back many from others: half of what it may keep.
+    pub fn together_max(&self) -> usize {
+        (self.magazine_slots / 2).max(1)
+    }
+
     /// Slots out of the shared stack: lent out, or kept by a thread.
     pub fn out(&self) -> u64 {
         self.stack.out()
@@ -93,7 +98,8 @@ impl FreeList {
     pub fn put_all<M: Record>(&self, indices: &[u32], own: Option<&Magazine>, table: &Table<M>) {
         match own {
             Some(own) if own.len() + indices.len() <= self.magazine_slots => own.push_all(indices),
-            own => indices.iter().for_each(|index| self.put(*index, own, table)),
+            Some(own) if self.is_kept() => indices.iter().for_each(|index| self.put(*index, Some(own), table)),
+            _ => self.stack.push(indices, self.bundle_slots, table),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crossbeam::utils::CachePadded;
 
-use crate::arena::door::{DOORS_MAX, Door, Inside, rob};
+use crate::arena::door::{DOORS_MAX, Door, Inside, Loot, rob};
 use crate::arena::magazine::Magazine;
 use crate::barrier::Barrier;
 use crate::lane::{KNOWN_LANE_MAX, LANES, known_lane, lane};
@@ -97,7 +97,7 @@ impl Keeps {
     }
 
     /// A slot of `class`, whose indices `is_of_class` knows, from what any thread keeps.
-    pub fn steal(&self, class: usize, is_of_class: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn steal(&self, class: usize, is_of_class: impl Fn(u32) -> bool) -> Loot {
         let is_worth_it = |place: usize| {
             let keep = &self.0[place];
             keep.magazines[class].len() > 0 || keep.hot_if(&is_of_class).is_some()
@@ -169,8 +169,11 @@ mod tests {
         });
         let kept = |low| keeps.kept(0, |index| (low..9).contains(&index));
         assert_eq!((kept(0), kept(6)), (2, 1));
-        assert_eq!(keeps.steal(0, |index| index == 6), Some(7), "a magazine is asked for nothing but its class");
-        assert_eq!(keeps.steal(0, |index| index == 6), None, "what lies ready is of another class");
-        assert_eq!((keeps.steal(0, |index| index == 5), keeps.steal(0, |index| index == 5)), (Some(5), None));
+        assert_eq!(keeps.steal(0, |index| index == 6), Loot::Slot(7), "a magazine is asked for nothing but its class");
+        assert_eq!(keeps.steal(0, |index| index == 6), Loot::Nothing, "what lies ready is of another class");
+        assert_eq!(
+            (keeps.steal(0, |index| index == 5), keeps.steal(0, |index| index == 5)),
+            (Loot::Slot(5), Loot::Nothing)
+        );
     }
 }

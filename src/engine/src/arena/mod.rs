@@ -28,6 +28,7 @@ pub use held::{Held, HeldPayload, HeldUnique};
 use crate::counters::Counter;
 use crate::error::{ArenaError, ClaimError};
 use class::Class;
+use door::Loot;
 use keep::{Keeps, Own};
 use table::{Header, Table};
 
@@ -35,6 +36,12 @@ use table::{Header, Table};
 pub trait Record: Copy + Default + Send + Sync + 'static {}
 
 impl<M: Copy + Default + Send + Sync + 'static> Record for M {}
+
+/// Rounds in which a claim looks everywhere before it says that the arena is full, while slots are only out of reach.
+#[cfg(not(loom))]
+const LOOKS: usize = 64;
+#[cfg(loom)]
+const LOOKS: usize = 1;
 
 /// Payload memory, envelope headers, and records of type `M`.
 #[derive(Debug)]
@@ -75,19 +82,25 @@ impl<M: Record> Arena<M> {
     /// Claims a slot that holds `payload_bytes`, from the smallest class that can, or from a larger one when that is empty.
     ///
     /// # Errors
-    /// [`ClaimError::TooLarge`] when no class holds so much, [`ClaimError::Full`] (counted) when all that could are lent out.
+    /// [`ClaimError::TooLarge`] when no class holds so much, [`ClaimError::Full`] (counted) when all that could are lent out,
+    /// or stayed out of reach: a thread that is busy with the few it keeps can hold them back for some microseconds.
     #[inline(always)]
     pub fn claim(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
         let made_for_it = |index| self.table.find_header(index).filter(|header| header.is_made_for(payload_bytes));
         let own = self.keeps.own();
         match own.as_ref().and_then(|own| own.take_hot(made_for_it)) {
-            Some((index, header)) => Ok(Unique::claimed(self, index, header)),
+            Some((index, header)) => {
+                // Before the record's default runs, which is not ours.
+                drop(own);
+                Ok(Unique::claimed(self, index, header))
+            }
             None => self.claim_from_class(own, payload_bytes),
         }
     }
 
     /// Claims up to `count` slots for payloads of `payload_bytes` each, one whenever the iterator is asked; it ends early
-    /// where [`claim`](Self::claim) would fail. Quicker than as many claims.
+    /// where [`claim`](Self::claim) would fail. Quicker than as many claims; in exchange up to half of what a thread may keep
+    /// is held back from others until the iterator goes.
     #[inline]
     pub fn claims(&self, payload_bytes: usize, count: usize) -> Claims<'_, M> {
         Claims::new(self, payload_bytes, count)
@@ -100,33 +113,48 @@ impl<M: Record> Arena<M> {
         let Some(smallest) = fits else {
             return Err(ClaimError::TooLarge { payload_bytes, payload_bytes_max: self.payload_bytes_max() });
         };
-        match own.as_ref().and_then(|own| own.magazine(smallest).pop()) {
+        let found = own.as_ref().and_then(|own| own.magazine(smallest).pop());
+        drop(own);
+        match found.or_else(|| self.find_anywhere(smallest)) {
             Some(index) => Ok(self.claimed(index)),
-            None => self.claim_anywhere(own, smallest, payload_bytes),
+            None => {
+                self.full.add(1);
+                Err(ClaimError::Full { payload_bytes })
+            }
         }
     }
 
+    /// Looks everywhere, and again while there is something that is out of reach for a moment.
     #[cold]
-    fn claim_anywhere(
-        &self,
-        own: Option<Own<'_>>,
-        smallest: usize,
-        payload_bytes: usize,
-    ) -> Result<Unique<'_, M>, ClaimError> {
-        let own = own.or_else(|| self.keeps.own_or_new());
-        for (number, class) in self.classes.iter().enumerate().skip(smallest) {
-            let is_of_class = |index| class.owns(index);
-            let hot = own.as_ref().and_then(|own| own.take_hot(|index| is_of_class(index).then_some(())));
-            let found = hot
-                .map(|(index, ())| index)
-                .or_else(|| class.free().take(own.as_ref().map(|own| own.magazine(number)), &self.table))
-                .or_else(|| self.keeps.steal(number, is_of_class));
-            if let Some(index) = found {
-                return Ok(self.claimed(index));
+    fn find_anywhere(&self, smallest: usize) -> Option<u32> {
+        for _ in 0..LOOKS {
+            let mut loot = Loot::Nothing;
+            for (number, class) in self.classes.iter().enumerate().skip(smallest) {
+                if let Some(index) = self.find_free(number, class) {
+                    return Some(index);
+                }
+                match self.keeps.steal(number, |index| class.owns(index)) {
+                    Loot::Slot(index) => return Some(index),
+                    Loot::OutOfReach => loot = Loot::OutOfReach,
+                    Loot::Nothing => {}
+                }
             }
+            if matches!(loot, Loot::Nothing) {
+                return None;
+            }
+            crate::sync::pause();
         }
-        self.full.add(1);
-        Err(ClaimError::Full { payload_bytes })
+        None
+    }
+
+    /// A slot that the calling thread keeps, or one of the shared stack.
+    fn find_free(&self, number: usize, class: &Class) -> Option<u32> {
+        let own = self.keeps.own_or_new();
+        let hot = own.as_ref().and_then(|own| own.take_hot(|index| class.owns(index).then_some(())));
+        match hot {
+            Some((index, ())) => Some(index),
+            None => class.free().take(own.as_ref().map(|own| own.magazine(number)), &self.table),
+        }
     }
 
     #[inline]
@@ -144,7 +172,7 @@ impl<M: Record> Arena<M> {
         self.classes.iter().map(|class| class.payload_bytes * class.slots as usize).sum()
     }
 
-    /// Claims refused because every fitting slot was lent out.
+    /// Claims refused because no fitting slot was to be had.
     pub fn full_total(&self) -> u64 {
         self.full.value()
     }
@@ -192,6 +220,11 @@ impl<M: Record> Arena<M> {
         if !(header.is_kept() && self.keeps.put_hot(index)) {
             self.release_to_class(index, header);
         }
+    }
+
+    /// Most slots of a class that go back together.
+    pub(crate) fn together_max(&self, class: u32) -> usize {
+        self.classes[class as usize].free().together_max()
     }
 
     /// Returns slots of one class that nobody holds: never given out, or [given up](Envelope::give_up). One visit to what

@@ -41,6 +41,9 @@ pub(super) struct Header {
     pub slot: *mut u8,
 }
 
+/// Handles to an envelope, far from where their count would come round.
+const HANDLES_MAX: u32 = u32::MAX / 2;
+
 /// Too good for any payload.
 const TOO_GOOD: u32 = u32::MAX;
 
@@ -78,7 +81,10 @@ impl Header {
     pub fn retain(&self, more: u32) {
         let before = self.references.fetch_add(more, Relaxed);
         debug_assert!(before > 0, "only the holder of a handle may share it");
-        assert!(before < u32::MAX / 2, "an envelope has too many handles");
+        if before >= HANDLES_MAX {
+            self.references.fetch_sub(more, Relaxed);
+            panic!("an envelope has too many handles");
+        }
     }
 
     /// Adds handles; the caller holds one that nobody else can reach.
@@ -87,7 +93,7 @@ impl Header {
         // Pairs with the release decrement in `drop_reference`, so that what earlier holders did lies before what
         // later ones do.
         if self.references.load(Acquire) == 1 {
-            assert!(more < u32::MAX / 2, "an envelope has too many handles");
+            assert!(more < HANDLES_MAX, "an envelope has too many handles");
             self.references.store(1 + more, Relaxed);
         } else {
             self.retain(more);

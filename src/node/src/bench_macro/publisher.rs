@@ -53,6 +53,8 @@ impl Publisher {
                 self.hear().await?;
             }
             self.publish_one((first + position) as u64, payload_bytes).await?;
+            // The network shares the thread, and sends this one before the next is made: publishers do not wait for a window to fill.
+            tokio::task::yield_now().await;
         }
         while self.in_flight() > 0 {
             self.hear().await?;

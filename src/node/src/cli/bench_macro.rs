@@ -81,9 +81,9 @@ const OPTIONS: &[Key] = &[
     Key::new(
         "warmup",
         Kind::Number { min: 0, max: 1_000_000 },
-        "100",
+        "1000",
         Group::Workload,
-        "How many messages are published before the clock starts.",
+        "How many messages are published before the clock starts: enough that archive and caches have their memory by then.",
     ),
     Key::new(
         "seed",

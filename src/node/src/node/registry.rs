@@ -146,6 +146,9 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
         .counter("levada_archive_evicted", "Messages a memory archive dropped for newer ones", || {
             levada_archive::counters::EVICTED_MESSAGES.value()
         })
+        .counter("levada_archive_damaged", "Records of the archive that are damaged, and so left out", || {
+            levada_archive::counters::DAMAGED_RECORDS.value()
+        })
         .counter("levada_archive_ephemeral", "Ephemeral messages, which are never archived", move || {
             ephemeral.ephemeral.value()
         })
@@ -272,21 +275,24 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         .gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64)
         .gauge(
             "levada_net_stalled_seconds",
-            "For how long reading has been stopped now; 0 while peers are read",
+            "For how long reading has been stopped now, of one stream at least; 0 while all are read",
             move || stalled.stalled_for().unwrap_or_default().as_secs_f64(),
         )
         .counter(
             "levada_net_inbound_stalled_seconds",
-            "Time in which reading was stopped because the path was full",
+            "Time in which reading was stopped because the path was full, the sum of all streams",
             || net::INBOUND_STALLED_NS.value() as f64 / 1e9,
         );
     counters! { table,
         "levada_net_messages_in", "Messages that relay delivered, each once", MESSAGES_IN;
         "levada_net_message_bytes_in", "Bytes of those messages", MESSAGE_BYTES_IN;
+        "levada_net_messages_duplicate", "Own router: messages that came again", MESSAGES_DUPLICATE;
+        "levada_net_frames_malformed", "Own router: streams and control messages that do not parse", FRAMES_MALFORMED;
+        "levada_net_control_queue_overflows", "Own router: peers disconnected for not reading control messages", CONTROL_QUEUE_OVERFLOWS;
         "levada_net_messages_too_large", "Messages refused by their size", MESSAGES_TOO_LARGE;
         "levada_net_messages_dropped", "Messages dropped before they reached the path", MESSAGES_DROPPED;
         "levada_net_published", "Messages published to at least one peer", PUBLISHED;
-        "levada_net_published_bytes", "Bytes of published messages, times the peers", PUBLISHED_BYTES;
+        "levada_net_published_bytes", "Bytes of published messages, each counted once", PUBLISHED_BYTES;
         "levada_net_publish_duplicate", "Messages published again while the router knew them", PUBLISH_DUPLICATE;
         "levada_net_publish_too_large", "Messages too large to publish", PUBLISH_TOO_LARGE;
         "levada_net_publish_no_peers", "Messages published while no peer subscribed", PUBLISH_NO_PEERS;
@@ -296,7 +302,7 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_verdicts_reject", "Verdicts that blame the sender", VERDICTS_REJECT;
         "levada_net_verdicts_late", "Verdicts that came when the router had forgotten the message", VERDICTS_LATE;
         "levada_net_send_queue_drops", "Messages dropped from a peer's send queue", SEND_QUEUE_DROPS;
-        "levada_net_inbound_stalls", "Times reading stopped because the path was full", INBOUND_STALLS;
+        "levada_net_inbound_stalls", "Times reading of a stream, or of all, stopped because the path was full", INBOUND_STALLS;
         "levada_net_connections_opened_in", "Incoming connections opened", CONNECTIONS_OPENED_IN;
         "levada_net_connections_closed_in", "Incoming connections closed", CONNECTIONS_CLOSED_IN;
         "levada_net_connections_opened_out", "Outgoing connections opened", CONNECTIONS_OPENED_OUT;

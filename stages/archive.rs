@@ -1,8 +1,8 @@
 //! `archive`: stores messages straight from their slots, a batch in one transaction (13/WAKU2-STORE).
 //!
-//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it by `next` is in the archive; one whose
-//! transaction failed leaves by `failed`, and is counted: a failing disk costs the messages it fails on and nothing else,
-//! an archive that another program holds costs none.
+//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it by `next` is in the archive, or is counted
+//! as too large for it; one whose transaction failed leaves by `failed`, and is counted: a failing disk costs the messages it
+//! fails on and nothing else, an archive that another program holds costs none.
 //! Cost: what the archive writes; no copy of ours.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +32,8 @@ pub struct ArchiveCounters {
     pub stored: Counter,
     /// Messages the archive had already.
     pub duplicates: Counter,
+    /// Messages too large for the archive, which are not stored.
+    pub dropped: Counter,
     /// Messages whose transaction failed.
     pub failed: Counter,
     /// Transactions put off because another program held the archive; their messages wait.
@@ -78,6 +80,7 @@ impl ArchiveStage {
             Ok(Ok(outcome)) => {
                 self.counters.stored.add(outcome.stored);
                 self.counters.duplicates.add(outcome.duplicates);
+                self.counters.dropped.add(outcome.dropped);
                 return Some(NEXT);
             }
             Ok(Err(error @ ArchiveError::Busy { .. })) => {
@@ -138,5 +141,47 @@ impl Stage<WakuRecord> for ArchiveStage {
         {
             tracing::error!(%error, "the archive could not be closed in order; its messages are safe");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use levada_archive::MemoryArchive;
+    use levada_engine::{Arena, ArenaConfig, ClassConfig, LinkConfig, Policy, TopologyBuilder, Waker};
+    use levada_wire::Span;
+
+    use super::*;
+    use crate::backlog::BacklogStage;
+
+    #[test]
+    fn what_is_too_large_for_the_archive_is_counted() {
+        let classes = vec![ClassConfig { payload_bytes: 8_192, slots: 4 }];
+        let arena =
+            Arena::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).expect("a few small slots");
+        let (counters, topics) = (Arc::new(ArchiveCounters::default()), Arc::new(TopicTable::new(1)));
+        let (archive, backlog) = (Box::new(MemoryArchive::new(4_000)), Arc::new(Backlog::new(1 << 20, 8)));
+        let mut drawing = TopologyBuilder::new(arena.clone());
+        let worker = drawing.worker("archive");
+        let wait = drawing.stage(worker, "backlog", BacklogStage::new(backlog.clone()));
+        let stage = ArchiveStage::new(archive, topics, backlog.clone(), counters.clone());
+        let store = drawing.stage(worker, "archive", stage);
+        let source = drawing.source("in", wait, 512);
+        let link = LinkConfig { capacity: 4_096, policy: Policy::Reliable };
+        drawing.link_with(wait, "store", store, link);
+        let mut sink = drawing.sink("out", store, "next", link, Waker::from_callback(|| {}));
+        let _skipped = drawing.sink("skipped", wait, "skip", link, Waker::from_callback(|| {}));
+        let _failed = drawing.sink("failed", store, "failed", link, Waker::from_callback(|| {}));
+        let mut invoker = drawing.build().expect("the drawing is sound").invoker();
+        for payload_bytes in [100, 8_000] {
+            let mut slot = arena.claim(8_000).expect("a slot is free");
+            slot.set_len(payload_bytes as usize);
+            let payload = Span { start: 0, len: payload_bytes };
+            let (hash, timestamp) = ([payload_bytes as u8; 32], crate::unix_ns());
+            *slot.record_mut() = WakuRecord { payload, hash, timestamp, ..WakuRecord::default() };
+            assert!(source.push(slot.share()).is_ok());
+        }
+        invoker.turn_until_idle();
+        assert_eq!((counters.stored.value(), counters.dropped.value(), counters.failed.value()), (1, 1, 0));
+        assert_eq!((std::iter::from_fn(|| sink.pop()).count(), backlog.bytes()), (2, 0));
     }
 }

@@ -154,12 +154,19 @@ impl EventCache {
 }
 
 impl State {
+    /// The queue is turned once and keeps its memory, so that `keep` allocates nothing once it has grown.
     fn extract(&mut self, interest: Interest<'_>) -> Vec<Held<WakuRecord>> {
-        let (taken, kept): (VecDeque<Kept>, VecDeque<Kept>) =
-            std::mem::take(&mut self.kept).into_iter().partition(|kept| kept.is_for(interest));
-        self.kept = kept;
-        self.slot_bytes -= taken.iter().map(|kept| kept.message.slot_bytes()).sum::<usize>();
-        taken.into_iter().map(|kept| kept.message).collect()
+        let mut taken = Vec::new();
+        for _ in 0..self.kept.len() {
+            let Some(kept) = self.kept.pop_front() else { break };
+            if kept.is_for(interest) {
+                self.slot_bytes -= kept.message.slot_bytes();
+                taken.push(kept.message);
+            } else {
+                self.kept.push_back(kept);
+            }
+        }
+        taken
     }
 }
 

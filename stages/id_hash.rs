@@ -44,9 +44,9 @@ impl Stage<WakuRecord> for IdHash {
         let unknown = batch.peek().filter(|view| !view.record.id_known);
         let mut ids = self.hashes.hash(unknown.map(|view| Job::message_id(view.payload))).iter();
         batch.pass(ports, NEXT, |envelope| {
-            if !envelope.record().id_known
-                && let Some(id) = ids.next()
-            {
+            if !envelope.record().id_known {
+                let id =
+                    ids.next().expect("a batch is within the limit, and every message of it without an id was hashed");
                 let record = crate::record(envelope);
                 (record.id, record.id_known) = (*id, true);
             }

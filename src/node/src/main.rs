@@ -49,8 +49,9 @@ fn main() -> ExitCode {
 
 /// Uses the hash kernel that the environment names, if it names one.
 fn force_kernel() -> Result<(), KernelError> {
-    match std::env::var(Kernel::VARIABLE) {
-        Ok(name) if !name.is_empty() => hash::force_kernel(Kernel::from_name(&name)?),
+    match std::env::var_os(Kernel::VARIABLE) {
+        // A name that is no Unicode text is none of a kernel either.
+        Some(name) if !name.is_empty() => hash::force_kernel(Kernel::from_name(&name.to_string_lossy())?),
         _ => Ok(()),
     }
 }

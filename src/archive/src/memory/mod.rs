@@ -5,9 +5,10 @@
 //! query by topic walks the order until the page is full, at worst through the whole archive, under the lock: it is bounded by the
 //! bytes of the archive, and an archive that is to answer many such queries belongs into SQLite.
 
+mod order;
 mod pool;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +18,7 @@ use crate::{
     Archive, ArchiveError, ArchiveMessage, ArchiveReader, Direction, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, Page,
     Query, StoredBody, StoredMessage,
 };
+use order::Order;
 use pool::{Pool, bytes_needed, bytes_of};
 
 /// Bytes of the memory archive that the URL `memory` opens: room for about 4 000 messages of 65 kB.
@@ -117,7 +119,7 @@ fn lock(shared: &Mutex<Store>) -> MutexGuard<'_, Store> {
 /// The messages and their two indexes.
 #[derive(Debug)]
 struct Store {
-    by_key: BTreeMap<Key, Arc<StoredBody>>,
+    by_key: Order<Arc<StoredBody>>,
     timestamps: HashMap<Hash, i64>,
     pool: Pool,
     bytes_live: usize,
@@ -126,7 +128,7 @@ struct Store {
 
 impl Store {
     fn new(bytes_max: usize) -> Self {
-        Self { by_key: BTreeMap::new(), timestamps: HashMap::new(), pool: Pool::default(), bytes_live: 0, bytes_max }
+        Self { by_key: Order::new(), timestamps: HashMap::new(), pool: Pool::default(), bytes_live: 0, bytes_max }
     }
 
     fn bytes(&self) -> usize {
@@ -180,7 +182,7 @@ impl Store {
     fn clear(&mut self) {
         self.timestamps.clear();
         self.bytes_live = 0;
-        for body in std::mem::take(&mut self.by_key).into_values() {
+        while let Some((_, body)) = self.by_key.pop_first() {
             self.pool.put(body);
         }
     }
@@ -210,7 +212,7 @@ impl Store {
         if query.direction == Direction::Backward {
             keys.reverse();
         }
-        take_matching(keys.iter().filter_map(|key| self.by_key.get_key_value(key)), query)
+        take_matching(keys.iter().filter_map(|key| self.by_key.get(key)), query)
     }
 }
 

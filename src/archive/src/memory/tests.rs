@@ -1,14 +1,20 @@
 //! What only the memory archive promises: the bound, the order of eviction, and the reuse of buffers.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::{MemoryArchive, Store};
 use crate::counters::InsertTally;
-use crate::{Archive, ArchiveMessage, InsertOutcome, Query};
+use crate::{Archive, ArchiveMessage, InsertOutcome, Query, StoredBody};
 
 fn message(number: u8, timestamp: i64, payload: &[u8]) -> ArchiveMessage<'_> {
     let (pubsub_topic, content_topic) = ("/waku/2/rs/0/0", "/test/1/memory/proto");
     ArchiveMessage { hash: [number; 32], pubsub_topic, content_topic, payload, version: 0, timestamp, meta: &[] }
+}
+
+/// What is stored, the oldest first.
+fn bodies(store: &Store) -> impl DoubleEndedIterator<Item = &Arc<StoredBody>> {
+    store.by_key.range((Bound::Unbounded, Bound::Unbounded)).map(|(_, body)| body)
 }
 
 #[test]
@@ -48,7 +54,7 @@ fn buffers_are_reused_after_clear() {
         for (number, payload) in payloads.iter().enumerate() {
             store.insert(&message(number as u8, number as i64, payload), tally);
         }
-        let mut buffers: Vec<*const u8> = store.by_key.values().map(|body| body.payload.as_ptr()).collect();
+        let mut buffers: Vec<*const u8> = bodies(store).map(|body| body.payload.as_ptr()).collect();
         buffers.sort_unstable();
         buffers
     };
@@ -70,10 +76,10 @@ fn full_archive_reuses_the_buffer_of_the_evicted() {
     for number in 0..5 {
         store.insert(&message(number, i64::from(number), &[number; 10_000]), &mut tally);
     }
-    let oldest = store.by_key.first_key_value().unwrap().1.payload.as_ptr();
+    let oldest = bodies(&store).next().unwrap().payload.as_ptr();
     store.insert(&message(9, 9, &[9; 10_000]), &mut tally);
     assert_eq!(tally.evicted, 1);
-    assert_eq!(store.by_key.last_key_value().unwrap().1.payload.as_ptr(), oldest);
+    assert_eq!(bodies(&store).next_back().unwrap().payload.as_ptr(), oldest);
 }
 
 #[test]
@@ -94,8 +100,8 @@ fn body_held_by_a_reader_is_not_written_to() {
     let mut store = Store::new(15_000);
     let mut tally = InsertTally::default();
     store.insert(&message(1, 1, &[1; 10_000]), &mut tally);
-    let held = Arc::clone(store.by_key.first_key_value().unwrap().1);
+    let held = Arc::clone(bodies(&store).next().unwrap());
     store.insert(&message(2, 2, &[2; 10_000]), &mut tally);
     assert_eq!(held.payload, [1; 10_000]);
-    assert_eq!(store.by_key.first_key_value().unwrap().1.payload, [2; 10_000]);
+    assert_eq!(bodies(&store).next().unwrap().payload, [2; 10_000]);
 }

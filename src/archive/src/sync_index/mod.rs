@@ -3,7 +3,8 @@
 //! Store-sync (`/vac/waku/reconciliation`) compares what two nodes hold by fingerprints of ranges of (timestamp, hash), and splits
 //! the ranges that differ. Here an insert and the summary of any range each take a step per level of a tree; nodes of other
 //! implementations shift an array and scan it. The index holds keys only, in bounded memory: when it is full, the
-//! oldest keys leave first. What is below a shard's floor is never taken in again, so that what was pruned stays so.
+//! oldest keys leave first, and what is below the last of them in a shard is never taken in again. The floor that age sets is the
+//! one of the last pruning: it follows the clock of the host back if that had been set forward by mistake.
 //!
 //! # Layout, and why
 //! One tree per shard, all in one slab of nodes behind one lock, which a batch takes once. Keys lie in leaves of 128; a node above
@@ -28,6 +29,9 @@ use tree::Tree;
 /// Bytes an index needs at least, so that one tree can grow two levels.
 pub const SYNC_INDEX_BYTES_MIN: usize = 16 * NODE_BYTES;
 
+/// No key is less.
+const KEY_MIN: Key = (i64::MIN, [0; 32]);
+
 /// A stretch of a shard's order, and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncPart {
@@ -44,7 +48,7 @@ pub struct SyncInserted {
     pub added: u64,
     /// Keys that were there.
     pub known: u64,
-    /// Keys below the floor of their shard, or of no shard of this index.
+    /// Keys below the floor of age or of their shard, or of no shard of this index.
     pub refused: u64,
 }
 
@@ -60,24 +64,26 @@ pub struct SyncIndex {
 #[derive(Debug)]
 struct State {
     shards: Box<[Shard]>,
+    /// The least key that is young enough.
+    age_floor: Key,
     slab: Slab,
 }
 
 #[derive(Debug)]
 struct Shard {
     tree: Tree,
-    /// The least key that is taken in.
-    floor: Key,
+    /// The least key above all that left for want of room.
+    evicted_floor: Key,
 }
 
 impl SyncIndex {
     /// An empty index of the shards 0 to `shards_max` - 1, whose nodes take at most `bytes_max` bytes, or
     /// [`SYNC_INDEX_BYTES_MIN`] if that is more. Nodes are allocated as they are needed, and used again ever after.
     pub fn new(shards_max: usize, bytes_max: usize) -> Self {
-        let shard = || Shard { tree: Tree::default(), floor: (i64::MIN, [0; 32]) };
+        let shard = || Shard { tree: Tree::default(), evicted_floor: KEY_MIN };
         let shards = std::iter::repeat_with(shard).take(shards_max).collect();
         let nodes_max = (bytes_max.max(SYNC_INDEX_BYTES_MIN) / NODE_BYTES).min(u32::MAX as usize);
-        let state = State { shards, slab: Slab::new(nodes_max) };
+        let state = State { shards, age_floor: KEY_MIN, slab: Slab::new(nodes_max) };
         Self { state: Mutex::new(state), pruned: Counter::new(), evicted: Counter::new(), refused: Counter::new() }
     }
 
@@ -131,14 +137,14 @@ impl SyncIndex {
         shard.split(&state.slab, range, parts)
     }
 
-    /// Removes what is older than `timestamp`, nanoseconds since the Unix epoch, and takes in nothing as old from now on.
+    /// Removes what is older than `timestamp`, nanoseconds since the Unix epoch, and takes in nothing as old until the next call.
     pub fn prune_before(&self, timestamp: i64) {
-        let (floor, mut pruned) = ((timestamp, [0; 32]), 0);
+        let mut pruned = 0;
         let mut state = self.lock();
-        let State { shards, slab } = &mut *state;
-        for shard in shards.iter_mut().filter(|shard| shard.floor < floor) {
-            shard.floor = floor;
-            pruned += shard.tree.remove_before(slab, &floor).count;
+        let State { shards, age_floor, slab } = &mut *state;
+        *age_floor = (timestamp, [0; 32]);
+        for shard in shards {
+            pruned += shard.tree.remove_before(slab, age_floor).count;
         }
         drop(state);
         self.pruned.add(pruned);
@@ -166,7 +172,7 @@ impl SyncIndex {
         self.evicted.value()
     }
 
-    /// Messages not taken in because they are older than what has been removed.
+    /// Messages not taken in because they are older than what is kept.
     pub fn refused_total(&self) -> u64 {
         self.refused.value()
     }
@@ -176,21 +182,24 @@ impl State {
     /// Whether the key is new; `None` if it is refused.
     fn insert(&mut self, number: usize, key: &Key, evicted: &mut u64) -> Option<bool> {
         let needed = self.shards.get(number)?.tree.nodes_needed();
-        while self.slab.room() < needed && *key >= self.shards[number].floor {
+        if *key < self.age_floor {
+            return None;
+        }
+        while self.slab.room() < needed && *key >= self.shards[number].evicted_floor {
             *evicted += self.evict();
         }
         let shard = &mut self.shards[number];
-        (*key >= shard.floor).then(|| shard.tree.insert(&mut self.slab, key))
+        (*key >= shard.evicted_floor).then(|| shard.tree.insert(&mut self.slab, key))
     }
 
     /// Removes the first leaf of the shard that has the oldest message; returns how many keys that were.
     fn evict(&mut self) -> u64 {
-        let Self { shards, slab } = self;
+        let Self { shards, slab, .. } = self;
         let firsts = shards.iter_mut().filter_map(|shard| Some((shard.tree.first(slab)?, shard)));
         let Some((_, oldest)) = firsts.min_by_key(|(first, _)| *first) else { return 0 };
         let Some(last) = oldest.tree.first_leaf_end(slab) else { return 0 };
-        oldest.floor = successor(last);
-        oldest.tree.remove_before(slab, &oldest.floor).count
+        oldest.evicted_floor = successor(last);
+        oldest.tree.remove_before(slab, &oldest.evicted_floor).count
     }
 }
 

@@ -81,15 +81,15 @@ impl Model {
             0 if !self.recent.is_empty() => self.recent[self.random.below(self.recent.len() as u64) as usize],
             _ => fresh,
         };
-        let floors: Vec<Key> = self.index.lock().shards.iter().map(|shard| shard.floor).collect();
+        let floors: Vec<Key> = self.index.lock().shards.iter().map(|shard| shard.evicted_floor).collect();
         let outcome = self.index.insert_batch(std::iter::once((shard, key)));
         // What the index pushed out is told by its floors, and must be the oldest of the shard.
         let state = self.index.lock();
         for (expected, (now, before)) in self.expected.iter_mut().zip(state.shards.iter().zip(floors)) {
-            assert!(now.floor >= before, "a floor never sinks");
-            *expected = expected.split_off(&now.floor);
+            assert!(now.evicted_floor >= before, "the floor of what was pushed out never sinks");
+            *expected = expected.split_off(&now.evicted_floor);
         }
-        let floor = state.shards[shard as usize].floor;
+        let floor = state.shards[shard as usize].evicted_floor.max(state.age_floor);
         drop(state);
         let expected = &mut self.expected[shard as usize];
         let expected = match key >= floor {
@@ -202,6 +202,36 @@ fn the_oldest_of_all_shards_goes_first() {
     assert_eq!(insert(0, 10), SyncInserted { refused: 1, ..SyncInserted::default() });
     assert_eq!(insert(0, 4_000).added, 1);
     assert_eq!(insert(2, 4_000).refused, 1, "there is no such shard");
+}
+
+fn insert_times(index: &SyncIndex, timestamps: impl Iterator<Item = i64>) -> SyncInserted {
+    index.insert_batch(timestamps.map(|timestamp| (0, (timestamp, [7; 32]))))
+}
+
+#[test]
+fn a_clock_that_went_ahead_and_back_refuses_nothing_for_long() {
+    let index = SyncIndex::new(1, 1 << 20);
+    assert_eq!(insert_times(&index, 0..10).added, 10);
+    index.prune_before(1_000_000);
+    assert_eq!((index.counts(), insert_times(&index, 10..20).refused), (Vec::new(), 10));
+    index.prune_before(5);
+    assert_eq!(insert_times(&index, 0..20), SyncInserted { added: 15, refused: 5, ..SyncInserted::default() });
+}
+
+#[test]
+fn keys_older_than_all_others_are_found() {
+    let index = SyncIndex::new(1, 16 << 20);
+    insert_times(&index, 0..20_000);
+    index.prune_before(10_000);
+    index.prune_before(i64::MIN);
+    insert_times(&index, (0..10_000).rev());
+    for start in (0..20_000).step_by(97) {
+        let range = (start, [0; 32])..(start + 500, [0; 32]);
+        let expected = 500.min(20_000 - start);
+        assert_eq!(index.summary(0, &range).count, expected as u64, "from {start}");
+        assert_eq!(index.keys(0, &range, 1_000).len(), expected as usize, "from {start}");
+    }
+    assert_eq!(insert_times(&index, 0..20_000), SyncInserted { known: 20_000, ..SyncInserted::default() });
 }
 
 /// What an attacker would do to make the tree hold few keys in many nodes.

@@ -47,7 +47,7 @@ impl Tree {
                 Placed::Known => return false,
                 Placed::Added => {}
                 Placed::Split(right) => {
-                    let mut left = Child { low: *key, summary: self.total, node: root };
+                    let mut left = Child { low: super::KEY_MIN, summary: self.total, node: root };
                     left.summary.add(&Summary::of(&key.1));
                     left.summary.subtract(&right.summary);
                     self.root = Some(slab.add(Node::Inner(Row::of(&[left, right]))));
@@ -140,9 +140,10 @@ impl Tree {
     }
 }
 
-/// The child of a node in which `key` is, or would be.
+/// The child of a node in which `key` is, or would be. The first takes all that is less than the second, whatever its own
+/// bound was before those in front of it were removed.
 fn slot_of(children: &[Child], key: &Key) -> usize {
-    children.partition_point(|child| child.low <= *key).saturating_sub(1)
+    children[1..].partition_point(|child| child.low <= *key)
 }
 
 /// `is_last` tells that nothing in the tree lies behind this node.

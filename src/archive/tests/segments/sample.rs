@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use levada_archive::{
-    Archive, ArchiveMessage, Direction, Hash, InsertOutcome, Query, SegmentArchive, SegmentOptions, StoreIo,
-    StoredMessage,
+    Archive, ArchiveError, ArchiveMessage, Direction, Hash, InsertOutcome, Query, SegmentArchive, SegmentOptions,
+    StoreIo, StoredMessage,
 };
 use tempfile::TempDir;
 
@@ -70,8 +71,16 @@ impl Place {
     }
 }
 
+/// Another test of this process may be starting a child, which holds every file that is open here until it runs its own
+/// program: a lock just given back is then still held for a moment.
 pub fn open(index: &Path, io: StoreIo) -> SegmentArchive {
-    SegmentArchive::open(index, &SegmentOptions { segment_bytes: SEGMENT_BYTES, io }).unwrap()
+    for _ in 0..200 {
+        match SegmentArchive::open(index, &SegmentOptions { segment_bytes: SEGMENT_BYTES, io }) {
+            Err(ArchiveError::Locked { .. }) => std::thread::sleep(Duration::from_millis(10)),
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("{} stays locked", index.display());
 }
 
 pub fn hash_of(number: u64) -> Hash {

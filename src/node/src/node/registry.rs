@@ -115,6 +115,7 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
     let backlog = || shared.backlog.clone();
     let (stored, duplicates, failed, put_off, transactions, insert_ns) =
         (archived(), archived(), archived(), archived(), archived(), archived());
+    let dropped = archived();
     let (waiting, full, ephemeral, too_old, future) = (backlog(), backlog(), backlog(), backlog(), backlog());
     table
         .gauge_with_labels(
@@ -124,6 +125,7 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
             move || stored.stored.value(),
         )
         .counter("levada_archive_duplicates", "Messages the archive had already", move || duplicates.duplicates.value())
+        .counter("levada_archive_dropped", "Messages too large for the archive", move || dropped.dropped.value())
         .counter_with_labels("waku_archive_errors", NOT_ARCHIVED, &[("type", "insert_failure")], move || {
             failed.failed.value()
         })

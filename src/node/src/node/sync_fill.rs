@@ -19,6 +19,9 @@ const KEYS_AT_ONCE: usize = 8_192;
 /// Time between two log lines about a large archive.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Time until another program may have let go of the archive.
+const BUSY_PAUSE: Duration = Duration::from_millis(200);
+
 /// Times that the index could not be filled.
 pub static FILL_FAILURES: Counter = Counter::new();
 
@@ -84,7 +87,15 @@ impl Work {
 
     fn fill(&mut self, name: &str, shard: u32, mut after: Key) -> Result<(), ArchiveError> {
         while !self.stop.load(Relaxed) {
-            let keys = self.reader.keys_after(name, after, KEYS_AT_ONCE)?;
+            let keys = match self.reader.keys_after(name, after, KEYS_AT_ONCE) {
+                Ok(keys) => keys,
+                Err(error @ ArchiveError::Busy { .. }) => {
+                    tracing::warn!(%error, "the sync index waits for the archive");
+                    std::thread::sleep(BUSY_PAUSE);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             self.entered += self.index.insert_batch(keys.iter().map(|key| (shard, *key))).added;
             match keys.last() {
                 Some(last) if keys.len() == KEYS_AT_ONCE => after = *last,
@@ -101,10 +112,57 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use levada_archive::{Archive, ArchiveMessage, MemoryArchive};
+    use std::sync::atomic::AtomicUsize;
+
+    use levada_archive::{Archive, ArchiveMessage, MemoryArchive, Page, Query};
     use levada_stages::unix_ns;
 
     use super::*;
+
+    /// A reader of an archive that another program holds for a while.
+    struct BusyReader {
+        reader: Box<dyn ArchiveReader>,
+        refusals: Arc<AtomicUsize>,
+    }
+
+    impl ArchiveReader for BusyReader {
+        fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
+            self.reader.query(query)
+        }
+
+        fn keys_after(&mut self, topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError> {
+            if self.refusals.load(Relaxed) > 0 {
+                self.refusals.fetch_sub(1, Relaxed);
+                return Err(ArchiveError::Busy { path: "a.sqlite3".to_owned(), seconds: 0 });
+            }
+            self.reader.keys_after(topic, after, keys_max)
+        }
+    }
+
+    /// A fill from an archive of one message that is busy so many times, and the times that are left.
+    fn fill_from_busy(refusals: usize) -> (SyncFill, Arc<SyncIndex>, Arc<AtomicUsize>) {
+        let mut archive = MemoryArchive::new(1 << 20);
+        archive.insert_batch(&mut std::iter::once(message(1, unix_ns(), TOPIC))).expect("an archive in memory stores");
+        let refusals = Arc::new(AtomicUsize::new(refusals));
+        let reader = Box::new(BusyReader { reader: archive.reader().expect("a reader"), refusals: refusals.clone() });
+        let (topics, index) = (Arc::new(TopicTable::new(2)), Arc::new(SyncIndex::new(2, 1 << 20)));
+        (SyncFill::start(reader, vec![TOPIC.to_owned()], topics, index.clone()), index, refusals)
+    }
+
+    #[tokio::test]
+    async fn a_busy_archive_is_waited_for() {
+        let (fill, index, refusals) = fill_from_busy(2);
+        fill.task.await.expect("nothing panics");
+        assert_eq!(refusals.load(Relaxed), 0);
+        assert_eq!(index.counts().iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1]);
+    }
+
+    #[tokio::test]
+    async fn a_busy_archive_keeps_no_node_from_stopping() {
+        let (fill, index, refusals) = fill_from_busy(usize::MAX);
+        fill.stop().await;
+        assert!(refusals.load(Relaxed) > 0 && index.counts().is_empty());
+    }
 
     const TOPIC: &str = "/waku/2/rs/0/0";
 

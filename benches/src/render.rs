@@ -15,12 +15,28 @@ pub enum Format {
     Json,
 }
 
-/// `rows`, plain structures of numbers and strings, in `format`, ending in a line break; `footer` explains a table.
-pub fn render<R: Serialize>(rows: &[R], format: Format, footer: &str) -> String {
-    match format {
-        Format::Table => table(&cells(rows)) + footer,
-        Format::Csv => csv(&cells(rows)),
-        Format::Json => serde_json::to_string_pretty(rows).expect("rows are plain numbers and strings") + "\n",
+/// A row of plain numbers and strings.
+pub trait Reported: Serialize {
+    /// What explains a table of such rows.
+    const FOOTER: &'static str;
+}
+
+/// All rows.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct Report<R> {
+    /// One per configuration, in the order asked for.
+    pub rows: Vec<R>,
+}
+
+impl<R: Reported> Report<R> {
+    /// The report in `format`, ending in a line break.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => table(&cells(&self.rows)) + R::FOOTER,
+            Format::Csv => csv(&cells(&self.rows)),
+            Format::Json => serde_json::to_string_pretty(self).expect("rows are plain numbers and strings") + "\n",
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::median::median;
 use crate::micro::harness::Run;
 use crate::micro::options::{Configuration, Options};
-use crate::render::{Format, render};
+use crate::render::{self, Reported};
 use crate::workload;
 
 /// Runs further apart than this are flagged as noisy.
@@ -142,19 +142,11 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// All rows.
-#[derive(Debug, Clone, Serialize)]
-#[serde(transparent)]
-pub struct Report {
-    /// One per configuration, in the order asked for.
-    pub rows: Vec<Row>,
-}
+/// One row per configuration, in the order asked for.
+pub type Report = render::Report<Row>;
 
-impl Report {
-    /// The report in `format`, ending in a line break.
-    pub fn render(&self, format: Format) -> String {
-        render(&self.rows, format, FOOTER)
-    }
+impl Reported for Row {
+    const FOOTER: &'static str = FOOTER;
 }
 
 const FOOTER: &str = "

@@ -77,7 +77,7 @@ impl<'a, M: Record> Batch<'a, M> {
     /// As [`Outputs::send`] does.
     #[inline]
     pub fn pass(&mut self, outputs: &mut Outputs<'_, M>, port: usize, mut work: impl FnMut(&mut Envelope<'a, M>)) {
-        let Some(outlet) = outputs.only_link(port, self.len()) else {
+        let Some(outlet) = outputs.only_link(port).filter(|outlet| outlet.room() >= self.len()) else {
             for mut envelope in self {
                 work(&mut envelope);
                 outputs.send(port, envelope);

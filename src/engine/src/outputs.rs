@@ -43,11 +43,11 @@ impl<'a, M: Record> Outputs<'a, M> {
         self.ports[port].outlets.iter().map(Outlet::room).min().unwrap_or(usize::MAX)
     }
 
-    /// The link that leaves by `port`, if it is the only one there and has room for `count` envelopes.
+    /// The link that leaves by `port`, if it is the only one there.
     #[inline]
-    pub(crate) fn only_link(&mut self, port: usize, count: usize) -> Option<&mut Outlet> {
+    pub(crate) fn only_link(&mut self, port: usize) -> Option<&mut Outlet> {
         match &mut self.ports[port].outlets[..] {
-            [only] if only.room() >= count => Some(only),
+            [only] => Some(only),
             _ => None,
         }
     }
@@ -66,7 +66,7 @@ impl<'a, M: Record> Outputs<'a, M> {
         let room = self.room(port);
         let (arena, mut sent) = (self.arena.as_ref(), 0);
         let envelopes = envelopes.into_iter();
-        let Some(outlet) = self.only_link(port, 0).filter(|_| room < usize::MAX) else {
+        let Some(outlet) = self.only_link(port).filter(|_| room < usize::MAX) else {
             envelopes.take(room).for_each(|envelope| {
                 sent += 1;
                 self.send(port, envelope);

@@ -36,10 +36,6 @@ const CREATE: &str = "
         content_topic TEXT NOT NULL,
         bytes INTEGER NOT NULL
     ) STRICT;
-    CREATE UNIQUE INDEX message_by_hash ON message (hash);
-    CREATE INDEX message_by_time ON message (timestamp, hash);
-    CREATE INDEX message_by_pubsub_topic ON message (pubsub_topic, timestamp, hash);
-    CREATE INDEX message_by_content_topic ON message (content_topic, pubsub_topic, timestamp, hash);
     CREATE TABLE segment (
         id INTEGER PRIMARY KEY,
         bytes INTEGER NOT NULL,
@@ -166,6 +162,7 @@ fn set_up(conn: &Connection) -> rusqlite::Result<()> {
 fn create(conn: &Connection) -> rusqlite::Result<()> {
     let transaction = conn.unchecked_transaction()?;
     transaction.execute_batch(CREATE)?;
+    transaction.execute_batch(query::LOOKUPS)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit()

@@ -10,6 +10,14 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 use crate::range::{Key, KeyRange};
 use crate::{ArchiveError, Direction, Hash, Page, Query, StoredBody, StoredMessage};
 
+/// What these queries look a table of messages up by, wherever its payloads lie.
+pub(crate) const LOOKUPS: &str = "
+    CREATE UNIQUE INDEX message_by_hash ON message (hash);
+    CREATE INDEX message_by_time ON message (timestamp, hash);
+    CREATE INDEX message_by_pubsub_topic ON message (pubsub_topic, timestamp, hash);
+    CREATE INDEX message_by_content_topic ON message (content_topic, pubsub_topic, timestamp, hash);
+";
+
 /// A scan of one range of an index. Both bounds are exclusive, see [`KeyRange::below`]. `INDEXED BY` makes any other plan an error.
 macro_rules! scan {
     ($index:literal, $filter:literal, $order:literal) => {

@@ -29,10 +29,6 @@ pub(super) const CREATE: &str = "
         meta BLOB,
         payload BLOB NOT NULL
     ) STRICT;
-    CREATE UNIQUE INDEX message_by_hash ON message (hash);
-    CREATE INDEX message_by_time ON message (timestamp, hash);
-    CREATE INDEX message_by_pubsub_topic ON message (pubsub_topic, timestamp, hash);
-    CREATE INDEX message_by_content_topic ON message (content_topic, pubsub_topic, timestamp, hash);
 ";
 
 /// What the header of a database file says it is.
@@ -65,6 +61,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
 pub(super) fn create(conn: &Connection) -> rusqlite::Result<()> {
     let transaction = conn.unchecked_transaction()?;
     transaction.execute_batch(CREATE)?;
+    transaction.execute_batch(super::query::LOOKUPS)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit()

@@ -67,6 +67,7 @@ impl Bucket {
             if word.fingerprint() == fingerprint && is_it(word.position()) {
                 return Found::Here(Place { way, word });
             }
+            // Of words alike the first: all who see a bucket with empty words choose the same.
             if word < oldest.word {
                 oldest = Place { way, word };
             }

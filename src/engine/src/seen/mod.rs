@@ -14,7 +14,9 @@
 //! the place of the bucket's least word. Suppose that two threads inserted one key, the first in place of word *i*, the
 //! second of word *j*, and neither saw the other's word. Then what the second saw in *i* was no greater than what the
 //! first replaced there, and the other way round for *j*; but *i* was the least that the first saw, and *j* the least
-//! that the second saw, which cannot both be. So one exchange fails, and its thread looks again and finds the key.
+//! that the second saw. That leaves two words alike, which are empty ones, and of those both take the first. So one
+//! exchange fails, and its thread looks again and finds the key. (Unless the first one's word has been crowded out by then:
+//! that is a loss of the kind below, and counted.)
 //!
 //! **Bounds.** A look-up reads one bucket. When all words of it are in use, the oldest key in it is forgotten early, and
 //! counted. The log has four words in the buckets for each of its entries: that a bucket gets 16 newer keys before the log

@@ -1,8 +1,8 @@
 //! What the benchmark prints: one row per configuration, as a table, CSV or JSON. MB are 10⁶ bytes.
 
 use levada_benches::median::median;
-use levada_benches::micro::{Counts, Format};
-use levada_benches::render::render;
+use levada_benches::micro::Counts;
+use levada_benches::render::{self, Reported};
 use levada_benches::workload;
 use serde::Serialize;
 
@@ -220,19 +220,11 @@ fn spread_pct(rates: Vec<f64>) -> f64 {
     (highest - lowest) * 100.0 / median(rates)
 }
 
-/// All rows.
-#[derive(Debug, Clone, Serialize)]
-#[serde(transparent)]
-pub struct Report {
-    /// One per configuration, in the order asked for.
-    pub rows: Vec<Row>,
-}
+/// One row per configuration, in the order asked for.
+pub type Report = render::Report<Row>;
 
-impl Report {
-    /// The report in `format`, ending in a line break.
-    pub fn render(&self, format: Format) -> String {
-        render(&self.rows, format, FOOTER)
-    }
+impl Reported for Row {
+    const FOOTER: &'static str = FOOTER;
 }
 
 const FOOTER: &str = "

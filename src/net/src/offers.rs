@@ -1,9 +1,6 @@
 //! Messages of a router that does not read into slots: they are copied into one, and one that finds no room stops everything that is
 //! read.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use levada_engine::ClaimError;
 use levada_wire::waku::{Origin, WakuRecord};
 
@@ -12,7 +9,7 @@ use crate::inbound::{Refused, Verdict};
 use crate::peers::PeerHandle;
 use crate::relay::Relay;
 use crate::service::Service;
-use crate::stall::Stall;
+use crate::stall::Stalled;
 
 /// A message as such a router gives it.
 pub(crate) struct Message {
@@ -22,18 +19,10 @@ pub(crate) struct Message {
     pub(crate) peer: PeerHandle,
 }
 
-/// A message that found no room, and since when. The stall ends when this is dropped.
-pub(crate) struct Stalled {
+/// A message that found no room. Meanwhile nothing is read.
+pub(crate) struct Waiting {
     message: Message,
-    stall: Arc<Stall>,
-    since: Instant,
-}
-
-impl Drop for Stalled {
-    fn drop(&mut self) {
-        self.stall.end();
-        counters::INBOUND_STALLED_NS.add(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    }
+    _stalled: Stalled,
 }
 
 /// What became of an offer.
@@ -50,21 +39,19 @@ impl<R: Relay> Service<R> {
         match self.try_offer(&message) {
             Offer::Taken => {}
             Offer::Full => {
-                counters::INBOUND_STALLS.add(1);
-                let stall = self.shared.stall.clone();
-                stall.begin();
-                self.stalled = Some(Stalled { message, stall, since: Instant::now() });
+                let stalled = Stalled::begin(&self.shared.stall);
+                self.waiting = Some(Waiting { message, _stalled: stalled });
             }
             Offer::Dropped => self.drop_message(&message),
         }
     }
 
     pub(crate) fn offer_again(&mut self) {
-        let Some(stalled) = self.stalled.take() else { return };
-        match self.try_offer(&stalled.message) {
+        let Some(waiting) = self.waiting.take() else { return };
+        match self.try_offer(&waiting.message) {
             Offer::Taken => {}
-            Offer::Full => self.stalled = Some(stalled),
-            Offer::Dropped => self.drop_message(&stalled.message),
+            Offer::Full => self.waiting = Some(waiting),
+            Offer::Dropped => self.drop_message(&waiting.message),
         }
     }
 

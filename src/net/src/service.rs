@@ -19,7 +19,7 @@ use crate::dialler::Dialler;
 use crate::error::{PublishError, SubscribeError};
 use crate::handle::{Command, Publication, Report, Shared};
 use crate::inbound::{Inbound, Verdict};
-use crate::offers::Stalled;
+use crate::offers::Waiting;
 use crate::peers::{PeerHandle, Peers};
 use crate::relay::Relay;
 use crate::shards::Shards;
@@ -45,7 +45,7 @@ pub(crate) struct Service<R: Relay> {
     stop: watch::Receiver<bool>,
     /// The message that the receiver had no room for, of a router that does not read into slots. While there is one, the swarm is not
     /// polled.
-    pub(crate) stalled: Option<Stalled>,
+    pub(crate) waiting: Option<Waiting>,
 }
 
 impl<R: Relay> Service<R> {
@@ -74,7 +74,7 @@ impl<R: Relay> Service<R> {
             commands,
             reports,
             stop,
-            stalled: None,
+            waiting: None,
         }
     }
 
@@ -84,7 +84,7 @@ impl<R: Relay> Service<R> {
         again.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut reports = Vec::with_capacity(REPORTS_PER_TURN);
         loop {
-            let stalled = self.stalled.is_some();
+            let stalled = self.waiting.is_some();
             let dial_at = self.dialler.next_due();
             tokio::select! {
                 _ = self.stop.changed() => break,
@@ -201,7 +201,7 @@ impl<R: Relay> Service<R> {
 
     /// Applies the verdicts and commands that have come, lets queued messages leave, and closes the connections.
     async fn finish(mut self) {
-        self.stalled = None;
+        self.waiting = None;
         self.reports.close();
         while let Ok(report) = self.reports.try_recv() {
             self.on_report(report);

@@ -1,10 +1,12 @@
 //! Whether reading is stopped, and since when, for everybody to see.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A time during which at least one stream is not read. The network's tasks open and close it, and any thread may look at it.
+use crate::counters;
+
+/// A time during which at least one stream is not read. The network's tasks keep a [`Stalled`] each, and any thread may look at it.
 pub(crate) struct Stall {
     epoch: Instant,
     /// Streams that are not read; held to change `began` with it.
@@ -21,7 +23,7 @@ impl Default for Stall {
 
 impl Stall {
     /// A stream is no longer read.
-    pub(crate) fn begin(&self) {
+    fn begin(&self) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         *streams += 1;
         if *streams == 1 {
@@ -30,7 +32,7 @@ impl Stall {
     }
 
     /// A stream is read again, or gone.
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         *streams = streams.saturating_sub(1);
         if *streams == 0 {
@@ -45,6 +47,27 @@ impl Stall {
 
     fn now_ns(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A time during which one stream is not read, counted; it ends when this is dropped.
+pub(crate) struct Stalled {
+    stall: Arc<Stall>,
+    since: Instant,
+}
+
+impl Stalled {
+    pub(crate) fn begin(stall: &Arc<Stall>) -> Self {
+        counters::INBOUND_STALLS.add(1);
+        stall.begin();
+        Self { stall: stall.clone(), since: Instant::now() }
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        self.stall.end();
+        counters::INBOUND_STALLED_NS.add(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
 }
 

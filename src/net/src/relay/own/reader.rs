@@ -2,9 +2,8 @@
 //! full, this stream alone is not read, and the peer feels it through the stream's window.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::AsyncRead;
 use levada_engine::HeldUnique;
@@ -15,8 +14,7 @@ use tokio::time::Sleep;
 use super::deliver::Parked;
 use super::frame::{FrameReader, Need};
 use super::shared::Shared;
-use crate::counters;
-use crate::stall::Stall;
+use crate::stall::Stalled;
 
 /// Pause between two attempts to go on.
 const AGAIN_AFTER: Duration = Duration::from_millis(1);
@@ -35,27 +33,6 @@ pub(crate) enum Ended {
     Closed,
     /// What came on it does not parse.
     Malformed,
-}
-
-/// A time during which a stream was not read; it ends when this is dropped.
-struct Stalled {
-    stall: Arc<Stall>,
-    since: Instant,
-}
-
-impl Stalled {
-    fn begin(stall: &Arc<Stall>) -> Self {
-        counters::INBOUND_STALLS.add(1);
-        stall.begin();
-        Self { stall: stall.clone(), since: Instant::now() }
-    }
-}
-
-impl Drop for Stalled {
-    fn drop(&mut self) {
-        self.stall.end();
-        counters::INBOUND_STALLED_NS.add(u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    }
 }
 
 /// A stream that is read.

@@ -87,7 +87,16 @@ impl Watch {
 
 /// How often the calling thread was switched out against its will so far.
 pub fn involuntary_switches() -> u64 {
-    let status = read_to_string("/proc/thread-self/status").unwrap_or_default();
+    switches_in(&read_to_string("/proc/thread-self/status").unwrap_or_default())
+}
+
+/// How often the threads that live now were switched out against their will so far.
+pub fn involuntary_switches_of_all() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.filter_map(|task| read_to_string(task.path().join("status")).ok()).map(|status| switches_in(&status)).sum()
+}
+
+fn switches_in(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
     line.and_then(|count| count.trim().parse().ok()).unwrap_or_default()
 }

@@ -74,7 +74,8 @@ fn table(rows: &[Row]) -> String {
 }
 
 const FOOTER: &str = "
-ratio > 1: better than the rival; bar: the least ratio, or the limit where there is no rival. spread: the middle half of our samples.
+ratio > 1: better than the rival; bar: the least ratio, or the limit where there is no rival. spread: the middle half of the
+rounds' ratios, of our samples where there is no rival.
 others%, stolen%: time of all cores that other processes and the hypervisor took during the row. switched: samples thrown away because
 a thread was switched out against its will, of those kept. busy: others took over 10 %, the hypervisor over 1 %, or more was thrown
 away than kept; such a row is not recorded.

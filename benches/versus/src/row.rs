@@ -20,7 +20,8 @@ pub struct Row {
     pub rival_name: Option<String>,
     /// How many times better than the rival we are, whichever direction better is in; none where the limit is absolute.
     pub ratio: Option<f64>,
-    /// The middle half of our samples, from end to end, in per cent of the median.
+    /// The middle half of the ratios of one round each, from end to end, in per cent of their median; of our samples where
+    /// there is no rival.
     pub spread_pct: f64,
     /// The least ratio, or the limit itself where it is absolute.
     pub bar: f64,
@@ -97,29 +98,30 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// A row from the samples of all contestants, ours first. Lower figures are better.
+/// A row from the samples of all contestants, ours first, as many of each, those of one round at the same place. Lower
+/// figures are better.
 pub fn contested(
     measure: &'static str,
     unit: &'static str,
     bar: f64,
-    mut samples: Vec<(String, Vec<f64>)>,
+    samples: Vec<(String, Vec<f64>)>,
     machine: Disturbance,
 ) -> Row {
     let all: Vec<(String, f64)> =
-        samples.iter_mut().map(|(name, samples)| (name.clone(), quantile(samples, 0.5))).collect();
-    let best = all[1..].iter().min_by(|a, b| a.1.total_cmp(&b.1)).cloned().expect("a contest has a rival");
-    let ours = all[0].1;
-    let ratio = best.1 / ours;
+        samples.iter().map(|(name, samples)| (name.clone(), quantile(samples.clone(), 0.5))).collect();
+    let best = (1..all.len()).min_by(|a, b| all[*a].1.total_cmp(&all[*b].1)).expect("a contest has a rival");
+    let (ours, rival) = (all[0].1, all[best].1);
+    let of_rounds = samples[0].1.iter().zip(&samples[best].1).map(|(ours, rival)| rival / ours).collect();
     Row {
         measure: measure.to_owned(),
         unit: unit.to_owned(),
         ours,
-        rival: Some(best.1),
-        rival_name: Some(best.0),
-        ratio: Some(ratio),
-        spread_pct: spread(&mut samples[0].1),
+        rival: Some(rival),
+        rival_name: Some(all[best].0.clone()),
+        ratio: Some(rival / ours),
+        spread_pct: spread(of_rounds),
         bar,
-        holds: ratio >= bar,
+        holds: rival / ours >= bar,
         machine,
         all,
     }
@@ -134,8 +136,8 @@ pub fn absolute(
     mut sample: impl FnMut() -> f64,
 ) -> Row {
     let watch = Watch::begin();
-    let mut samples: Vec<f64> = (0..rounds).map(|_| sample()).collect();
-    let ours = quantile(&mut samples, 0.5);
+    let samples: Vec<f64> = (0..rounds).map(|_| sample()).collect();
+    let ours = quantile(samples.clone(), 0.5);
     Row {
         measure: measure.to_owned(),
         unit: unit.to_owned(),
@@ -143,7 +145,7 @@ pub fn absolute(
         rival: None,
         rival_name: None,
         ratio: None,
-        spread_pct: spread(&mut samples),
+        spread_pct: spread(samples),
         bar: limit,
         holds: ours <= limit,
         machine: Disturbance { kept: rounds, ..watch.end() },
@@ -151,12 +153,12 @@ pub fn absolute(
     }
 }
 
-fn quantile(samples: &mut [f64], part: f64) -> f64 {
+fn quantile(mut samples: Vec<f64>, part: f64) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[((samples.len() - 1) as f64 * part).round() as usize]
 }
 
-fn spread(samples: &mut [f64]) -> f64 {
-    let (low, middle, high) = (quantile(samples, 0.25), quantile(samples, 0.5), quantile(samples, 0.75));
+fn spread(samples: Vec<f64>) -> f64 {
+    let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| quantile(samples.clone(), part));
     if middle == 0.0 { 0.0 } else { (high - low) * 100.0 / middle }
 }

@@ -29,7 +29,7 @@ fn sample(workers: usize, effort: Effort) -> Sample {
         warmup: messages / 10,
         seed: 42,
         window: WINDOW,
-        workers,
+        workers: vec![workers],
         archives: vec![ArchiveChoice::None],
         runs: 1,
         measured_ns_min: 400_000_000 / effort.less as u64,

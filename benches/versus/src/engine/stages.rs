@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use levada_engine::{
-    Arena, ArenaConfig, Batch, BatchLimit, ClassConfig, Drained, Envelope, Outputs, Stage, StageId, Topology,
-    TopologyBuilder, Unique, Wait,
+    Arena, ArenaConfig, Batch, BatchLimit, ClassConfig, Drained, Envelope, Outputs, Placement, Stage, StageId,
+    Topology, TopologyBuilder, Unique, Wait,
 };
 
 use crate::engine::Effort;
-use crate::machine::involuntary_switches;
+use crate::machine::{involuntary_switches, involuntary_switches_of_all};
 use crate::pair::{Sample, bind};
 use crate::row::{Contest, Row};
 
@@ -34,7 +34,6 @@ struct Stamps {
     began: Option<Instant>,
     ended: Option<Instant>,
     sum: u64,
-    switches: u64,
 }
 
 type Clock = Arc<Mutex<Stamps>>;
@@ -51,9 +50,9 @@ fn add_one(envelope: &mut Envelope<'_, Number>) {
 
 /// The first stage: claims.
 struct First {
+    count: usize,
     left: usize,
     clock: Clock,
-    switches: Option<u64>,
 }
 
 impl Stage<Number> for First {
@@ -76,8 +75,7 @@ impl Stage<Number> for First {
     }
 
     fn poll(&mut self, outputs: &mut Outputs<'_, Number>) {
-        if self.left > 0 && self.switches.is_none() {
-            self.switches = Some(involuntary_switches());
+        if self.left == self.count {
             stamp(&self.clock, |stamps| stamps.began = Some(Instant::now()));
         }
         let mut slots = outputs.arena().claims(PAYLOAD_BYTES, BATCH.min(self.left).min(outputs.room(0)));
@@ -87,11 +85,6 @@ impl Stage<Number> for First {
             envelope
         });
         self.left -= outputs.send_all(0, claimed);
-        if self.left == 0
-            && let Some(before) = self.switches.take()
-        {
-            stamp(&self.clock, |stamps| stamps.switches += involuntary_switches() - before);
-        }
     }
 }
 
@@ -135,37 +128,37 @@ impl Stage<Number> for Last {
     }
 }
 
-/// The four stages on as many workers as asked for, the first ones on the first; the one line that differs between the
-/// rows.
-fn topology(arena: &Arc<Arena<Number>>, workers: usize, count: usize, clock: &Clock) -> Topology<Number> {
-    let mut drawing = TopologyBuilder::new(arena.clone());
-    let worker: Vec<_> = (0..workers).map(|number| drawing.worker(&format!("w{number}"))).collect();
-    let on = |stage: usize| worker[stage * workers / 4];
-    let first = drawing.stage(on(0), "a", First { left: count, clock: clock.clone(), switches: None });
-    let middle: [StageId; 2] = [(1, "b"), (2, "c")].map(|(stage, name)| drawing.stage(on(stage), name, Middle));
-    let last = drawing.stage(on(3), "d", Last { left: count, sum: 0, clock: clock.clone() });
+/// The four stages; where each runs is the one thing that differs between the rows.
+fn topology(arena: &Arc<Arena<Number>>, placement: Placement, count: usize, clock: &Clock) -> Topology<Number> {
+    let mut drawing = TopologyBuilder::placed(arena.clone(), placement);
+    let first = drawing.place(0, "a", First { count, left: count, clock: clock.clone() });
+    let middle: [StageId; 2] = ["b", "c"].map(|name| drawing.place(0, name, Middle));
+    let last = drawing.place(0, "d", Last { left: count, sum: 0, clock: clock.clone() });
     drawing.link(first, "out", middle[0]);
     drawing.link(middle[0], "out", middle[1]);
     drawing.link(middle[1], "out", last);
     drawing.build().expect("the drawing is valid")
 }
 
-fn taken(clock: &Clock, count: usize) -> Sample {
+fn taken(clock: &Clock, count: usize, switches: u64) -> Sample {
     let stamps = clock.lock().unwrap_or_else(PoisonError::into_inner);
     assert_eq!(stamps.sum, 4 * count as u64, "every envelope goes through every stage once");
     let (began, ended) = (stamps.began.expect("the first stage ran"), stamps.ended.expect("the last stage ran"));
-    Sample::per(count, ended - began, stamps.switches)
+    Sample::per(count, ended - began, switches)
 }
 
-/// On threads.
-fn threads(arena: &Arc<Arena<Number>>, workers: usize, count: usize) -> Sample {
+/// On threads. How often they were switched out is read while they do nothing: it takes longer than 1 000 envelopes.
+fn threads(arena: &Arc<Arena<Number>>, placement: Placement, count: usize) -> Sample {
     let clock = Clock::default();
-    let running = topology(arena, workers, count, &clock).run(Wait::Balanced).expect("threads start");
+    let topology = topology(arena, placement, count, &clock);
+    let before = involuntary_switches_of_all();
+    let running = topology.run(Wait::Balanced).expect("threads start");
     while clock.lock().unwrap_or_else(PoisonError::into_inner).ended.is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
+    let switches = involuntary_switches_of_all() - before;
     assert_eq!(running.drain(Duration::from_secs(10)), Drained::Complete);
-    taken(&clock, count)
+    taken(&clock, count, switches)
 }
 
 /// Turned by hand, on a thread bound like a worker.
@@ -174,10 +167,12 @@ fn by_hand(arena: &Arc<Arena<Number>>, count: usize) -> Sample {
         let turn = || {
             bind(0);
             let clock = Clock::default();
-            let mut invoker = topology(arena, 1, count, &clock).invoker();
+            let mut invoker = topology(arena, Placement::Invoker, count, &clock).invoker();
+            let before = involuntary_switches();
             while invoker.turn() {}
+            let switches = involuntary_switches() - before;
             assert!(invoker.drain());
-            taken(&clock, count)
+            taken(&clock, count, switches)
         };
         scope.spawn(turn).join().expect("a contestant does not panic")
     })
@@ -222,27 +217,33 @@ fn call_last(batch: &mut Vec<Envelope<'_, Number>>) -> u64 {
 }
 
 /// `times`: how many times the direct calls a run may take.
-fn row(
+fn contest<'a>(
     measure: &'static str,
     times: f64,
     effort: Effort,
-    mut ours: impl FnMut(&Arc<Arena<Number>>, usize) -> Sample,
-) -> Row {
-    let (arena, count) = (arena(), ENVELOPES / effort.less);
+    arena: &'a Arc<Arena<Number>>,
+    mut ours: impl FnMut(usize) -> Sample + 'a,
+) -> Contest<'a> {
+    let count = ENVELOPES / effort.less;
     Contest::new(measure, "ns/envelope", 1.0 / times)
-        .with("levada", || ours(&arena, count))
-        .with("direct calls", || direct(&arena, count))
-        .run(effort.rounds)
+        .with("levada", move || ours(count))
+        .with("direct calls", move || direct(arena, count))
 }
 
 pub fn percore(measure: &'static str, effort: Effort) -> Row {
-    row(measure, 1.6, effort, |arena, count| threads(arena, 1, count))
+    let arena = arena();
+    contest(measure, 1.6, effort, &arena, |count| threads(&arena, Placement::PerCore, count)).run(effort.rounds)
 }
 
 pub fn invoker(measure: &'static str, effort: Effort) -> Row {
-    row(measure, 1.2, effort, by_hand)
+    let arena = arena();
+    contest(measure, 1.2, effort, &arena, |count| by_hand(&arena, count)).run(effort.rounds)
 }
 
+/// Four workers: where there are two cores they share them, and are switched out all the time.
 pub fn dedicated(measure: &'static str, effort: Effort) -> Row {
-    row(measure, 12.0, effort, |arena, count| threads(arena, 2, count))
+    let arena = arena();
+    contest(measure, 12.0, effort, &arena, |count| threads(&arena, Placement::Dedicated, count))
+        .tolerate_switches()
+        .run(effort.rounds)
 }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use levada_archive::{Archive, ArchiveError, ArchiveMessage};
+use levada_archive::{Archive, ArchiveError, ArchiveMessage, RetentionPolicy};
 use levada_engine::{BatchLimit, Counter, Stage, View};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
@@ -24,6 +24,15 @@ const TRANSACTION_BYTES_MAX: usize = 16 << 20;
 
 /// Time between two log lines about a failing archive.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Time between two looks at what retention has to do.
+const RETENTION_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Time until retention is tried again after a failure.
+const RETENTION_RETRY: Duration = Duration::from_secs(60);
+
+/// How long an idle archive takes steps of retention before it looks for messages again.
+const RETENTION_TURN: Duration = Duration::from_millis(20);
 
 /// What the archive stage counts.
 #[derive(Debug, Default)]
@@ -52,6 +61,9 @@ pub struct ArchiveStage {
     backlog: Arc<Backlog>,
     counters: Arc<ArchiveCounters>,
     logged: Option<Instant>,
+    retention: RetentionPolicy,
+    /// When retention is looked at again.
+    retention_due: Instant,
 }
 
 impl ArchiveStage {
@@ -62,7 +74,34 @@ impl ArchiveStage {
         backlog: Arc<Backlog>,
         counters: Arc<ArchiveCounters>,
     ) -> Self {
-        Self { archive: Some(archive), topics, backlog, counters, logged: None }
+        let (retention, retention_due) = (RetentionPolicy::default(), Instant::now());
+        Self { archive: Some(archive), topics, backlog, counters, logged: None, retention, retention_due }
+    }
+
+    /// The same stage, which drops what `policy` does not ask to keep.
+    pub fn with_retention(mut self, policy: RetentionPolicy) -> Self {
+        self.retention = policy;
+        self
+    }
+
+    /// Takes a step of retention if it is due; whether another one is.
+    fn retain(&mut self) -> bool {
+        let Some(archive) = &mut self.archive else { return false };
+        if !self.retention.is_limited() || Instant::now() < self.retention_due {
+            return false;
+        }
+        let dropped = archive.retain(&self.retention.at(crate::unix_ns()));
+        let unfinished = dropped.as_ref().is_ok_and(|dropped| dropped.unfinished);
+        let wait = match &dropped {
+            Ok(_) if unfinished => Duration::ZERO,
+            Ok(_) => RETENTION_INTERVAL,
+            Err(error) => {
+                tracing::error!(%error, "retention failed; the archive keeps more than it should");
+                RETENTION_RETRY
+            }
+        };
+        self.retention_due = Instant::now() + wait;
+        unfinished
     }
 
     /// The port by which the batch leaves; none when it must be tried again later.
@@ -132,6 +171,12 @@ impl Stage<WakuRecord> for ArchiveStage {
         // What is not taken is presented again; what comes meanwhile waits within the backlog's bound.
         let Some(port) = self.store(batch) else { return };
         batch.pass(ports, port, |envelope| self.backlog.settle(1, envelope.slot_bytes() as u64));
+        self.retain();
+    }
+
+    fn housekeeping(&mut self) {
+        let started = Instant::now();
+        while self.retain() && started.elapsed() < RETENTION_TURN {}
     }
 
     /// Everything is stored: leaves the files as a reader wants to find them.
@@ -152,6 +197,28 @@ mod tests {
 
     use super::*;
     use crate::backlog::BacklogStage;
+
+    #[test]
+    fn retention_keeps_what_its_policy_says() {
+        let (mut archive, topics) = (Box::new(MemoryArchive::new(1 << 20)), Arc::new(TopicTable::new(1)));
+        let mut reader = archive.reader().expect("a reader");
+        let message = |number: u8| ArchiveMessage {
+            hash: [number; 32],
+            pubsub_topic: "/waku/2/rs/0/0",
+            content_topic: "/test/1/retention/proto",
+            payload: &[],
+            version: 0,
+            timestamp: crate::unix_ns() - i64::from(number) * 1_000_000_000_000,
+            meta: &[],
+        };
+        archive.insert_batch(&mut (0..100).map(message)).expect("there is room");
+        let backlog = Arc::new(Backlog::new(1 << 20, 8));
+        let policy = "time:49500;capacity:80".parse().expect("a policy");
+        let mut stage = ArchiveStage::new(archive, topics, backlog, Arc::default()).with_retention(policy);
+        levada_engine::Stage::<WakuRecord>::housekeeping(&mut stage);
+        let page = reader.query(&levada_archive::Query { page_size: Some(100), ..Default::default() });
+        assert_eq!(page.expect("a page").messages.len(), 50);
+    }
 
     #[test]
     fn what_is_too_large_for_the_archive_is_counted() {

@@ -61,11 +61,17 @@ fn measure(name: &str, path: &Path, messages: u64, mix: [usize; 4]) -> Result<St
     let written = (written_bytes()? - written) as f64;
     let half = Retention { messages_max: Some(messages / 2), ..Retention::default() };
     let started = Instant::now();
-    let dropped = segments.as_mut().map(|segments| segments.retain(&half)).transpose()?;
+    let dropped = segments.as_mut().map(|segments| drop_all(segments, &half)).transpose()?;
     let drop_ms = dropped.map_or(f64::NAN, |_| started.elapsed().as_secs_f64() * 1e3);
     let (count, bytes) = (messages as f64, payload_bytes as f64);
     let (rate, megabytes) = (count / seconds, bytes / seconds / 1e6);
     Ok(format!("{rate:>10.0} {megabytes:>8.0} {:>8.3} {:>10.1} {drop_ms:>10.1}", written / bytes, cpu_us / count))
+}
+
+/// Takes every step of retention.
+fn drop_all(archive: &mut SegmentArchive, retention: &Retention) -> Result<(), Box<dyn Error>> {
+    while archive.retain(retention)?.unfinished {}
+    Ok(())
 }
 
 fn message(number: u64, payload: &[u8]) -> ArchiveMessage<'_> {

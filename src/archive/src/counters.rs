@@ -2,7 +2,7 @@
 
 use levada_engine::Counter;
 
-use crate::{ArchiveError, InsertOutcome};
+use crate::{ArchiveError, Dropped, InsertOutcome};
 
 /// Messages stored; for SQLite in a file, counted after the disk has them.
 pub static STORED_MESSAGES: Counter = Counter::new();
@@ -12,6 +12,14 @@ pub static DUPLICATE_MESSAGES: Counter = Counter::new();
 pub static DROPPED_MESSAGES: Counter = Counter::new();
 /// Messages that left the memory archive to make room.
 pub static EVICTED_MESSAGES: Counter = Counter::new();
+/// Messages dropped by retention.
+pub static RETENTION_MESSAGES: Counter = Counter::new();
+/// Segments dropped by retention.
+pub static RETENTION_SEGMENTS: Counter = Counter::new();
+/// Bytes of the segments dropped by retention.
+pub static RETENTION_BYTES: Counter = Counter::new();
+/// Steps of retention that failed.
+pub static RETENTION_FAILURES: Counter = Counter::new();
 /// Payload bytes of the messages stored.
 pub static INSERTED_PAYLOAD_BYTES: Counter = Counter::new();
 /// Copies of whole payloads made on insert, those of batches that failed later included.
@@ -92,6 +100,19 @@ impl InsertTally {
             }
         }
     }
+}
+
+/// Counts a step of retention by its result, and hands it on.
+pub(crate) fn count_retention(dropped: Result<Dropped, ArchiveError>) -> Result<Dropped, ArchiveError> {
+    match &dropped {
+        Ok(dropped) => {
+            RETENTION_MESSAGES.add(dropped.messages);
+            RETENTION_SEGMENTS.add(dropped.segments);
+            RETENTION_BYTES.add(dropped.bytes);
+        }
+        Err(_) => RETENTION_FAILURES.add(1),
+    }
+    dropped
 }
 
 /// Counts a query by its result.

@@ -21,6 +21,7 @@ mod memory;
 mod message;
 mod query;
 mod range;
+mod retention;
 mod segments;
 mod sqlite;
 mod sync_index;
@@ -35,7 +36,8 @@ pub use query::{
     QUERY_TOPIC_BYTES_MAX, Query,
 };
 pub use range::Key;
-pub use segments::{Dropped, Retention, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader, StoreIo};
+pub use retention::{Dropped, Retention, RetentionPolicy, RetentionPolicyError};
+pub use segments::{SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader, StoreIo};
 pub use sqlite::{SqliteArchive, SqliteReader};
 pub use sync_index::{SYNC_INDEX_BYTES_MIN, Summary, SyncIndex, SyncInserted, SyncPart, time_slices};
 pub use url::{DatabaseUrl, DatabaseUrlError};
@@ -63,6 +65,15 @@ pub trait Archive: Send {
     /// # Errors
     /// Any [`ArchiveError`] about the file; nothing is removed then.
     fn clear(&mut self) -> Result<(), ArchiveError>;
+
+    /// Takes one step towards what `retention` keeps, and says what was dropped and whether another step has something to do. A step
+    /// takes some milliseconds, so that inserts hardly wait; queries go on meanwhile. An archive without retention keeps everything.
+    ///
+    /// # Errors
+    /// Any [`ArchiveError`] about the file. What was dropped stays dropped, and a later call goes on.
+    fn retain(&mut self, _retention: &Retention) -> Result<Dropped, ArchiveError> {
+        Ok(Dropped::default())
+    }
 
     /// How many messages are stored. SQLite counts them one by one: for tests and start-up lines, not for every message.
     ///
@@ -103,8 +114,16 @@ pub trait ArchiveReader: Send {
 /// # Errors
 /// Any [`ArchiveError`] about the file, each with one sentence for the operator.
 pub fn open(url: &DatabaseUrl) -> Result<Box<dyn Archive>, ArchiveError> {
+    open_with(url, &SegmentOptions::default())
+}
+
+/// Opens an archive as [`open`] does; one on the disk is written as `options` says.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_with(url: &DatabaseUrl, options: &SegmentOptions) -> Result<Box<dyn Archive>, ArchiveError> {
     Ok(match url {
-        DatabaseUrl::Sqlite(path) => Box::new(SegmentArchive::open(path, &SegmentOptions::default())?),
+        DatabaseUrl::Sqlite(path) => Box::new(SegmentArchive::open(path, options)?),
         DatabaseUrl::SqliteMemory => Box::new(SqliteArchive::in_memory()?),
         DatabaseUrl::Memory => Box::new(MemoryArchive::new(MEMORY_BYTES_MAX_DEFAULT)),
     })

@@ -12,17 +12,20 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::counters::{InsertTally, count_query};
+use crate::counters::{InsertTally, count_query, count_retention};
 use crate::range::{Key, KeyRange};
 use crate::{
-    Archive, ArchiveError, ArchiveMessage, ArchiveReader, Direction, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, Page,
-    Query, StoredBody, StoredMessage,
+    Archive, ArchiveError, ArchiveMessage, ArchiveReader, Direction, Dropped, Hash, InsertOutcome, PAYLOAD_BYTES_MAX,
+    Page, Query, Retention, StoredBody, StoredMessage,
 };
 use order::Order;
 use pool::{Pool, bytes_needed, bytes_of};
 
 /// Bytes of the memory archive that the URL `memory` opens: room for about 4 000 messages of 65 kB.
 pub const MEMORY_BYTES_MAX_DEFAULT: usize = 256 << 20;
+
+/// Messages that one step of retention drops at most, under the lock.
+const RETENTION_STEP_MESSAGES: u64 = 4_096;
 
 /// An archive in memory, of a fixed number of bytes.
 #[derive(Debug)]
@@ -72,6 +75,10 @@ impl Archive for MemoryArchive {
     fn clear(&mut self) -> Result<(), ArchiveError> {
         lock(&self.shared).clear();
         Ok(())
+    }
+
+    fn retain(&mut self, retention: &Retention) -> Result<Dropped, ArchiveError> {
+        count_retention(Ok(lock(&self.shared).retain(retention)))
     }
 
     fn message_count(&self) -> Result<u64, ArchiveError> {
@@ -169,14 +176,35 @@ impl Store {
         }
     }
 
-    /// Removes the oldest message and keeps its buffer for the next; false if there is none.
+    /// Removes the oldest message to make room; false if there is none.
     fn evict_oldest(&mut self, tally: &mut InsertTally) -> bool {
+        let evicted = self.remove_oldest();
+        tally.evicted += u64::from(evicted);
+        evicted
+    }
+
+    /// Removes the oldest message and keeps its buffer for the next; false if there is none.
+    fn remove_oldest(&mut self) -> bool {
         let Some(((_, hash), body)) = self.by_key.pop_first() else { return false };
         self.timestamps.remove(&hash);
         self.bytes_live -= bytes_of(&body);
         self.pool.put(body);
-        tally.evicted += 1;
         true
+    }
+
+    fn retain(&mut self, retention: &Retention) -> Dropped {
+        let mut dropped = Dropped::default();
+        while let Some(((timestamp, _), _)) = self.by_key.first()
+            && retention.lets_go(1, *timestamp, self.by_key.len() as u64, self.bytes_live as u64)
+        {
+            if dropped.messages == RETENTION_STEP_MESSAGES {
+                dropped.unfinished = true;
+                break;
+            }
+            self.remove_oldest();
+            dropped.messages += 1;
+        }
+        dropped
     }
 
     fn clear(&mut self) {

@@ -60,6 +60,12 @@ impl<T> Order<T> {
         self.chunks.insert(chunk + 1, next);
     }
 
+    /// The entry of the least key.
+    pub(super) fn first(&self) -> Option<(&Key, &T)> {
+        let entries = self.chunks.front()?;
+        entries.front().map(|(key, value)| (key, value))
+    }
+
     /// Removes the least key.
     pub(super) fn pop_first(&mut self) -> Option<(Key, T)> {
         let entries = self.chunks.front_mut()?;
@@ -160,6 +166,7 @@ mod tests {
                 assert_eq!(map.get(&key(start)), expected.get_key_value(&key(start)));
             }
             while let Some(first) = expected.pop_first() {
+                assert_eq!(map.first(), Some((&first.0, &first.1)));
                 assert_eq!(map.pop_first(), Some(first));
             }
             assert_eq!((map.pop_first(), map.len()), (None, 0));

@@ -89,22 +89,25 @@ impl SegmentFiles {
         Ok(segment)
     }
 
-    /// Removes the files of the oldest segments, up to the last of `ids`, whose rows are gone.
+    /// Removes the files of the oldest segments, up to the last of `ids`, whose rows are gone. Durable when the folder is synced.
     pub(super) fn drop_oldest(&self, ids: &[u32]) -> io::Result<()> {
         self.dropped_below.fetch_max(ids.last().map_or(0, |last| last + 1), Ordering::AcqRel);
         lock(&self.open).retain(|segment| !self.is_dropped(segment.header.id));
-        self.remove(ids)
+        ids.iter().try_for_each(|id| self.remove_file(*id))
     }
 
-    /// Removes files and syncs the folder. A file that is not there is no error.
-    pub(super) fn remove(&self, ids: &[u32]) -> io::Result<()> {
-        for id in ids {
-            match fs::remove_file(self.path_of(*id)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
+    /// Removes a file and syncs the folder.
+    pub(super) fn remove(&self, id: u32) -> io::Result<()> {
+        self.remove_file(id)?;
         self.sync_folder()
+    }
+
+    /// Removes a file; one that is not there is no error.
+    fn remove_file(&self, id: u32) -> io::Result<()> {
+        match fs::remove_file(self.path_of(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Makes the names of new files durable, and the absence of removed ones.

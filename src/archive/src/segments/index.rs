@@ -110,6 +110,8 @@ pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
     let empty = identify(&conn, &name)?;
     if empty {
         conn.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
+        // So that pages which retention has emptied can be given back.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
     }
     let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
     if mode != "wal" {
@@ -217,6 +219,21 @@ pub(super) fn delete_rows(conn: &Connection, id: u32, bytes: u64) -> rusqlite::R
     Ok(deleted as u64)
 }
 
+/// Deletes the oldest rows of segment `id`, at most `rows_max`, and says how many there were.
+pub(super) fn delete_oldest_rows(conn: &Connection, id: u32, rows_max: u64) -> rusqlite::Result<u64> {
+    let id_at = |segment| Location { segment, offset: 0 }.id();
+    let sql = "DELETE FROM message WHERE id IN \
+         (SELECT id FROM message WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3)";
+    let deleted = conn.prepare_cached(sql)?.execute(params![id_at(id), id_at(id + 1), rows_max as i64])?;
+    Ok(deleted as u64)
+}
+
+/// Corrects how many messages of a segment have rows.
+pub(super) fn set_messages(conn: &Connection, id: u32, messages: u64) -> rusqlite::Result<()> {
+    let sql = "UPDATE segment SET messages = ?2 WHERE id = ?1";
+    conn.prepare_cached(sql)?.execute(params![id, messages as i64]).map(|_| ())
+}
+
 /// Corrects what is known of a segment that lost `lost` messages, and ends at `bytes` now.
 pub(super) fn cut(conn: &Connection, id: u32, bytes: u64, lost: u64) -> rusqlite::Result<()> {
     let sql = "UPDATE segment SET bytes = ?2, messages = messages - ?3 WHERE id = ?1";
@@ -233,6 +250,31 @@ pub(super) fn drop_segment(conn: &Connection, id: u32) -> rusqlite::Result<()> {
 /// Forgets a segment whose file is gone.
 pub(super) fn forget(conn: &Connection, id: u32) -> rusqlite::Result<()> {
     conn.prepare_cached(FORGET)?.execute([id]).map(|_| ())
+}
+
+/// How many pages of the index are free, and how many there are.
+pub(super) fn pages(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let number = |sql: &str| conn.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
+    Ok((number("PRAGMA freelist_count")?.unsigned_abs(), number("PRAGMA page_count")?.unsigned_abs()))
+}
+
+/// Bytes of the pages in use.
+pub(super) fn used_bytes(conn: &Connection) -> rusqlite::Result<u64> {
+    let (free, pages) = pages(conn)?;
+    Ok((pages - free) * PAGE_BYTES as u64)
+}
+
+/// Moves free pages to the end of the index, at most so many, and cuts them off there.
+pub(super) fn free_pages(conn: &Connection, pages_max: u64) -> rusqlite::Result<()> {
+    let mut statement = conn.prepare(&format!("PRAGMA incremental_vacuum({pages_max})"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+/// Brings the write-ahead log into the database as far as readers allow, which cuts its file to the pages it has.
+pub(super) fn write_back(conn: &Connection) -> rusqlite::Result<()> {
+    conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
 /// Whether commits wait for the disk from now on.

@@ -18,6 +18,7 @@ mod files;
 mod format;
 mod index;
 mod io;
+mod known;
 mod migrate;
 mod reader;
 mod recover;
@@ -32,17 +33,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::counters::InsertTally;
+use crate::counters::{InsertTally, count_retention};
 use crate::lock::{FileLock, canonical, folder_of};
 use crate::sqlite::translate;
-use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome};
+use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, InsertOutcome, Retention};
 use block::Block;
 use files::SegmentFiles;
 use index::{Row, Rows};
 use io::Create;
 pub use io::StoreIo;
+use known::Known;
 pub use reader::SegmentReader;
-pub use retention::{Dropped, Retention};
 use writer::{Batch, Writer};
 
 /// Bytes at which a segment ends.
@@ -77,6 +78,11 @@ pub struct SegmentArchive {
 struct Log {
     conn: Connection,
     writer: Writer,
+    known: Known,
+    /// Segments whose files retention removed, and whose marks the index still has.
+    removed: Vec<u32>,
+    /// The index is giving free pages back.
+    shrinking: bool,
 }
 
 /// The path of the index and the lock beside it, held until the last reader is gone.
@@ -120,10 +126,13 @@ impl Log {
     /// Opens the index at `index` and makes it agree with the segments.
     fn open(index: &Path, files: SegmentFiles, segment_bytes: u64, create: Create) -> Result<Self, ArchiveError> {
         let conn = index::open(index)?;
-        let next_id = create_folder(&files).map_err(Failure::from).and_then(|()| recover::recover(&conn, &files));
-        let next_id = next_id.map_err(|failure| failure.translate(&index.display().to_string()))?;
+        let mended = create_folder(&files).map_err(Failure::from).and_then(|()| {
+            let next_id = recover::recover(&conn, &files)?;
+            Ok((next_id, Known::load(&conn)?))
+        });
+        let (next_id, known) = mended.map_err(|failure| failure.translate(&index.display().to_string()))?;
         let writer = Writer::new(Arc::new(files), create, segment_bytes.min(SEGMENT_BYTES_MAX), next_id);
-        Ok(Self { conn, writer })
+        Ok(Self { conn, writer, known, removed: Vec::new(), shrinking: false })
     }
 
     fn insert_batch<'a>(
@@ -132,13 +141,7 @@ impl Log {
         tally: &mut InsertTally,
     ) -> Result<(), Failure> {
         let unfinished = Batch(&mut self.writer);
-        write_batch(&self.conn, &mut *unfinished.0, batch, tally)
-    }
-
-    fn drop_all(&mut self, files: &SegmentFiles) -> Result<(), Failure> {
-        self.writer.leave();
-        let entries = index::segments(&self.conn)?;
-        retention::drop_segments(&self.conn, files, &entries).map(|_| ())
+        write_batch(&self.conn, &mut *unfinished.0, &mut self.known, batch, tally)
     }
 }
 
@@ -162,6 +165,11 @@ impl Archive for SegmentArchive {
         self.log().drop_all(&self.files).map_err(|failure| failure.translate(&self.locked.path))
     }
 
+    fn retain(&mut self, retention: &Retention) -> Result<Dropped, ArchiveError> {
+        let dropped = self.log().retain(&self.files, retention);
+        count_retention(dropped.map_err(|failure| failure.translate(&self.locked.path)))
+    }
+
     fn message_count(&self) -> Result<u64, ArchiveError> {
         index::count(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
     }
@@ -171,6 +179,8 @@ impl Archive for SegmentArchive {
     }
 
     fn close(self: Box<Self>) -> Result<(), ArchiveError> {
+        let forgotten = self.log().forget_removed(&self.files);
+        forgotten.map_err(|failure| failure.translate(&self.locked.path))?;
         index::checkpoint(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
     }
 }
@@ -179,6 +189,7 @@ impl Archive for SegmentArchive {
 fn write_batch<'a>(
     conn: &Connection,
     writer: &mut Writer,
+    known: &mut Known,
     batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
     tally: &mut InsertTally,
 ) -> Result<(), Failure> {
@@ -208,6 +219,7 @@ fn write_batch<'a>(
     writer.sync()?;
     writer.extents().try_for_each(|extent| index::mark(conn, extent))?;
     transaction.commit()?;
+    writer.extents().for_each(|extent| known.add(extent));
     writer.keep();
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(super) fn recover(conn: &Connection, files: &SegmentFiles) -> Result<u32, Fa
     let entries = index::segments(conn)?;
     for entry in &entries {
         if entry.dropped {
-            files.remove(&[entry.id])?;
+            files.remove(entry.id)?;
             index::forget(conn, entry.id)?;
         } else if !present.contains(&entry.id) {
             forget_missing(conn, files, entry)?;
@@ -104,7 +104,7 @@ fn recover_segment(conn: &Connection, files: &SegmentFiles, id: u32, entry: Opti
         }
     } else {
         drop(transaction);
-        files.remove(&[id])?;
+        files.remove(id)?;
     }
     Ok(())
 }
@@ -124,7 +124,7 @@ fn forget_behind(conn: &Connection, files: &SegmentFiles, entry: &Entry, file_by
 /// A file without a readable header: a crash while it was created, or damage that is left for the operator to look at.
 fn set_aside(files: &SegmentFiles, id: u32, file_bytes: u64) -> io::Result<()> {
     if file_bytes <= SEGMENT_HEADER_BYTES {
-        return files.remove(&[id]);
+        return files.remove(id);
     }
     let segment = files.path_of(id).display().to_string();
     tracing::error!(segment, file_bytes, "a segment of the archive has no readable header and is left alone");

@@ -1,94 +1,127 @@
-//! Dropping the oldest messages, whole segments at a time.
+//! Dropping the oldest messages, whole segments at a time, in steps of milliseconds between two batches.
 //!
-//! First the rows go, in a transaction that waits for the disk, and then the files: a crash in between leaves files that the index has
-//! marked, and never rows without a file. The segment that is being written always stays. On a full disk even a deletion finds no room in
-//! the write-ahead log; there, and only there, the files go first. A crash in between is then reported as a missing segment at the next
-//! start, and costs nothing else.
+//! First the rows go, some hundred in a step; the transaction that takes the last of a segment marks it as dropped and waits for the disk,
+//! and then the file is removed: a crash in between leaves a file that the index has marked, and never rows without a file. The segment
+//! that is being written always stays; it is ended when it holds a fair part of what may stay. On a full disk even a deletion finds no
+//! room in the write-ahead log; there, and only there, the file goes first. A crash in between is then reported as a missing segment at
+//! the next start, and costs nothing else.
+//!
+//! When nothing is left to drop, the mark of a removed file is forgotten, which needs the folder synced, and pages of the index that
+//! became free are given back to the disk.
 
 use rusqlite::{Connection, ErrorCode};
 
 use super::files::SegmentFiles;
 use super::index::{self, Entry};
-use super::{Failure, SegmentArchive};
-use crate::ArchiveError;
+use super::{Failure, Log};
+use crate::{Dropped, Retention};
 
-/// What an archive keeps. Segments are dropped, the oldest first, as long as one of the limits asks for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// Drop what can go while at least so many messages remain.
-    pub messages_max: Option<u64>,
-    /// Drop until the segments have at most so many bytes.
-    pub bytes_max: Option<u64>,
-    /// Drop segments that hold only messages from before this time, nanoseconds since the Unix epoch.
-    pub timestamp_min_ns: Option<i64>,
-}
+/// Rows deleted in one step: a few milliseconds, and more than a batch adds meanwhile.
+const STEP_ROWS: u64 = 512;
+/// Free pages moved to the end of the index, and cut off there, in one step.
+const STEP_PAGES: u64 = 128;
+/// Fewer free pages are left for rows to come.
+const FREE_PAGES_MIN: u64 = 256;
+/// The index is shrunk when more than this part of its pages is free.
+const FREE_PART: u64 = 4;
 
-/// What was dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dropped {
-    /// Segments.
-    pub segments: u64,
-    /// Messages in them.
-    pub messages: u64,
-    /// Bytes of their files.
-    pub bytes: u64,
-}
-
-impl Retention {
-    /// The first of `entries` that need not be kept.
-    fn select<'a>(&self, entries: &'a [Entry], active: Option<u32>) -> &'a [Entry] {
-        let mut messages: u64 = entries.iter().map(|entry| entry.messages).sum();
-        let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        let stays = |entry: &Entry| {
-            let goes = self.messages_max.is_some_and(|max| messages - entry.messages >= max)
-                || self.bytes_max.is_some_and(|max| bytes > max)
-                || self.timestamp_min_ns.is_some_and(|min| entry.timestamp_max < min);
-            messages -= entry.messages;
-            bytes -= entry.bytes;
-            Some(entry.id) == active || !goes
-        };
-        let kept_from = entries.iter().position(stays).unwrap_or(entries.len());
-        &entries[..kept_from]
-    }
-}
-
-impl SegmentArchive {
-    /// Drops what `retention` does not ask to keep. Queries go on meanwhile; inserts wait.
-    ///
-    /// # Errors
-    /// Any [`ArchiveError`] about the file. What was dropped stays dropped, and a later call goes on.
-    pub fn retain(&mut self, retention: &Retention) -> Result<Dropped, ArchiveError> {
-        let log = self.log();
-        let dropped = index::segments(&log.conn).map_err(Failure::from).and_then(|entries| {
-            let entries: Vec<Entry> = entries.into_iter().filter(|entry| !entry.dropped).collect();
-            drop_segments(&log.conn, &self.files, retention.select(&entries, log.writer.active()))
-        });
-        dropped.map_err(|failure| failure.translate(&self.locked.path))
-    }
-}
-
-/// Drops these segments, which are the oldest, rows first.
-pub(super) fn drop_segments(conn: &Connection, files: &SegmentFiles, entries: &[Entry]) -> Result<Dropped, Failure> {
-    if entries.is_empty() {
-        return Ok(Dropped::default());
-    }
-    let ids: Vec<u32> = entries.iter().map(|entry| entry.id).collect();
-    match delete_rows(conn, entries) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
-            files.drop_oldest(&ids)?;
-            delete_rows(conn, entries)?;
+impl Log {
+    /// Takes one step towards what `retention` keeps.
+    pub(super) fn retain(&mut self, files: &SegmentFiles, retention: &Retention) -> Result<Dropped, Failure> {
+        if self.writer.active().is_some_and(|active| self.known.is_full(active, retention)) {
+            self.writer.leave();
         }
-        deleted => deleted?,
+        let index_bytes = if retention.bytes_max.is_some() { index::used_bytes(&self.conn)? } else { 0 };
+        let (messages, bytes) = (self.known.messages(), self.known.bytes() + index_bytes);
+        let oldest = self.known.oldest().filter(|entry| Some(entry.id) != self.writer.active());
+        let goes = |entry: &&Entry| retention.lets_go(entry.messages, entry.timestamp_max, messages, bytes);
+        match oldest.filter(goes).copied() {
+            Some(entry) if entry.messages > STEP_ROWS => self.drop_rows(&entry),
+            Some(entry) => self.drop_segment(files, &entry),
+            None => self.tidy(files),
+        }
     }
-    files.drop_oldest(&ids)?;
-    ids.iter().try_for_each(|id| index::forget(conn, *id))?;
-    Ok(Dropped {
-        segments: entries.len() as u64,
-        messages: entries.iter().map(|entry| entry.messages).sum(),
-        bytes: entries.iter().map(|entry| entry.bytes).sum(),
-    })
+
+    /// Deletes the oldest rows of a segment that has many.
+    fn drop_rows(&mut self, entry: &Entry) -> Result<Dropped, Failure> {
+        let transaction = index::begin(&self.conn)?;
+        let messages = index::delete_oldest_rows(&self.conn, entry.id, STEP_ROWS)?;
+        // Fewer than there should have been were all of them.
+        let left = if messages < STEP_ROWS { 0 } else { entry.messages - messages };
+        index::set_messages(&self.conn, entry.id, left)?;
+        transaction.commit()?;
+        self.known.set_left(left);
+        Ok(Dropped { messages, unfinished: true, ..Dropped::default() })
+    }
+
+    /// Deletes the last rows of a segment, and its file.
+    fn drop_segment(&mut self, files: &SegmentFiles, entry: &Entry) -> Result<Dropped, Failure> {
+        match delete_rows(&self.conn, &[*entry]) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                files.drop_oldest(&[entry.id])?;
+                delete_rows(&self.conn, &[*entry])?;
+            }
+            deleted => deleted?,
+        }
+        self.known.remove_oldest();
+        self.removed.push(entry.id);
+        files.drop_oldest(&[entry.id])?;
+        Ok(Dropped { segments: 1, messages: entry.messages, bytes: entry.bytes, unfinished: true })
+    }
+
+    /// What is to be done when nothing is left to drop.
+    fn tidy(&mut self, files: &SegmentFiles) -> Result<Dropped, Failure> {
+        let forgotten = self.forget_removed(files)?;
+        let unfinished = forgotten || self.shrink_index()?;
+        Ok(Dropped { unfinished, ..Dropped::default() })
+    }
+
+    /// Forgets the segments whose files are durably gone; whether there were any.
+    pub(super) fn forget_removed(&mut self, files: &SegmentFiles) -> Result<bool, Failure> {
+        if self.removed.is_empty() {
+            return Ok(false);
+        }
+        files.sync_folder()?;
+        let transaction = index::begin(&self.conn)?;
+        self.removed.iter().try_for_each(|id| index::forget(&self.conn, *id))?;
+        transaction.commit()?;
+        self.removed.clear();
+        Ok(true)
+    }
+
+    /// Gives some free pages of the index back; whether there are more.
+    fn shrink_index(&mut self) -> Result<bool, Failure> {
+        let (free, pages) = index::pages(&self.conn)?;
+        if free > FREE_PAGES_MIN.max(pages / FREE_PART) {
+            self.shrinking = true;
+        }
+        if !self.shrinking {
+            return Ok(false);
+        }
+        index::free_pages(&self.conn, STEP_PAGES)?;
+        let (left, _) = index::pages(&self.conn)?;
+        // An index of an older build cannot give pages back, which its compaction changes.
+        self.shrinking = left < free && left > FREE_PAGES_MIN;
+        if !self.shrinking {
+            index::write_back(&self.conn)?;
+        }
+        Ok(self.shrinking)
+    }
+
+    /// Drops everything, the segment that is being written included.
+    pub(super) fn drop_all(&mut self, files: &SegmentFiles) -> Result<(), Failure> {
+        self.writer.leave();
+        let entries = index::segments(&self.conn)?;
+        let ids: Vec<u32> = entries.iter().map(|entry| entry.id).collect();
+        delete_rows(&self.conn, &entries)?;
+        self.known.clear();
+        self.removed.clone_from(&ids);
+        files.drop_oldest(&ids)?;
+        self.forget_removed(files).map(|_| ())
+    }
 }
 
+/// Deletes the rows of these segments and marks them as dropped, durably.
 fn delete_rows(conn: &Connection, entries: &[Entry]) -> rusqlite::Result<()> {
     let delete = || {
         let transaction = index::begin(conn)?;
@@ -99,42 +132,4 @@ fn delete_rows(conn: &Connection, entries: &[Entry]) -> rusqlite::Result<()> {
     let deleted = delete();
     index::set_synced(conn, false)?;
     deleted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Entry, Retention};
-
-    fn selected(retention: Retention, active: Option<u32>) -> usize {
-        let entry = |id: u32| {
-            let timestamp_max = i64::from(id) * 100;
-            Entry { id, bytes: 1_000, records: 10, messages: 10, timestamp_max, dropped: false }
-        };
-        let entries: Vec<Entry> = (1..=5).map(entry).collect();
-        retention.select(&entries, active).len()
-    }
-
-    #[test]
-    fn only_what_no_limit_keeps_is_dropped() {
-        let none = Retention::default();
-        assert_eq!(selected(none, None), 0);
-        for (messages_max, expected) in [(50, 0), (49, 0), (41, 0), (40, 1), (11, 3), (10, 4), (0, 5)] {
-            assert_eq!(selected(Retention { messages_max: Some(messages_max), ..none }, None), expected);
-        }
-        for (bytes_max, expected) in [(5_000, 0), (4_999, 1), (4_000, 1), (1, 5), (0, 5)] {
-            assert_eq!(selected(Retention { bytes_max: Some(bytes_max), ..none }, None), expected);
-        }
-        for (timestamp_min_ns, expected) in [(0, 0), (100, 0), (101, 1), (500, 4), (501, 5)] {
-            assert_eq!(selected(Retention { timestamp_min_ns: Some(timestamp_min_ns), ..none }, None), expected);
-        }
-        let joined = Retention { messages_max: Some(40), bytes_max: Some(3_000), timestamp_min_ns: Some(101) };
-        assert_eq!(selected(joined, None), 2);
-    }
-
-    #[test]
-    fn the_active_segment_stays() {
-        let everything = Retention { bytes_max: Some(0), ..Retention::default() };
-        assert_eq!(selected(everything, Some(5)), 4);
-        assert_eq!(selected(everything, Some(1)), 0);
-    }
 }

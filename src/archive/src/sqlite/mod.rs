@@ -39,6 +39,7 @@
 pub(crate) mod export;
 mod insert;
 pub(crate) mod query;
+mod retention;
 mod schema;
 
 use std::path::Path;
@@ -47,10 +48,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::counters::{InsertTally, count_query};
+use crate::counters::{InsertTally, count_query, count_retention};
 use crate::lock::{FileLock, canonical};
 use crate::range::Key;
-use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome, Page, Query};
+use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, InsertOutcome, Page, Query, Retention};
 use schema::Identity;
 
 /// How long an operation waits for another program's lock. A shell that looks at the archive holds one for less.
@@ -144,6 +145,11 @@ impl Archive for SqliteArchive {
     fn clear(&mut self) -> Result<(), ArchiveError> {
         let result = lock_connection(&self.conn).execute("DELETE FROM message", []);
         result.map(|_| ()).map_err(|error| translate(path_of(&self.file), error))
+    }
+
+    fn retain(&mut self, retention: &Retention) -> Result<Dropped, ArchiveError> {
+        let dropped = retention::retain(&lock_connection(&self.conn), retention);
+        count_retention(dropped.map_err(|error| translate(path_of(&self.file), error)))
     }
 
     fn message_count(&self) -> Result<u64, ArchiveError> {

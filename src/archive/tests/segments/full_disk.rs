@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use levada_archive::{Archive, ArchiveError, Retention, StoreIo};
+use levada_archive::{Archive, ArchiveError, StoreIo};
 
-use crate::sample::{contents, insert, message, open, payload_of};
+use crate::sample::{contents, insert, keep, message, open, payload_of};
 
 const FOLDER: &str = "LEVADA_SEGMENTS_FULL_DISK";
 
@@ -54,7 +54,7 @@ fn fill(folder: &Path) {
     drop(archive);
     let mut archive = open(&index, StoreIo::Pwritev);
     assert!(contents(&archive).into_iter().eq(0..stored));
-    let dropped = archive.retain(&Retention { messages_max: Some(30), ..Retention::default() }).unwrap().messages;
+    let dropped = keep(&mut archive, 30).messages;
     assert!(dropped > 0);
     assert_eq!(insert(&mut archive, stored..stored + 10).stored, 10);
     assert!(contents(&archive).into_iter().eq(dropped..stored + 10));

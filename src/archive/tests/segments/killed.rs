@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use levada_archive::{Retention, StoreIo};
+use levada_archive::{Archive, Retention, StoreIo};
 
 use crate::sample::{Place, Random, contents, insert, open};
 
@@ -68,14 +68,15 @@ fn insert_until_killed(path: &Path) -> ! {
     let mut archive = open(path, StoreIo::Pwritev);
     let mut next = contents(&archive).last().map_or(0, |last| last + 1);
     let mut random = Random(next);
-    for batch in 0..100_000 {
+    for _ in 0..100_000 {
         let count = 1 + random.below(12);
         // Some of them are duplicates.
         insert(&mut archive, next.saturating_sub(2)..next + count);
         next += count;
         let mut output = std::io::stdout().lock();
         writeln!(output, "\n{ACKNOWLEDGED}{next}").and_then(|()| output.flush()).unwrap();
-        if batch % 4 == 3 {
+        // Sometimes it is kept up with, sometimes left half done.
+        for _ in 0..random.below(5) {
             archive.retain(&Retention { messages_max: Some(KEPT), ..Retention::default() }).unwrap();
         }
     }

@@ -10,4 +10,5 @@ mod migration;
 mod model;
 mod recovery;
 mod refusals;
+mod retention;
 mod sample;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use levada_archive::{Archive, Direction, Key, Query, Retention, SegmentArchive, StoreIo};
+use levada_archive::{Archive, Direction, Key, Query, SegmentArchive, StoreIo};
 
 use crate::sample::{Place, Random, SEGMENT_BYTES, contents, hash_of, insert, message, open};
 
@@ -111,7 +111,7 @@ fn key_of(hash: &levada_archive::Hash) -> Key {
 
 fn retain(archive: &mut SegmentArchive, model: &mut Model, random: &mut Random) {
     let keep = random.below(60);
-    let dropped = archive.retain(&Retention { messages_max: Some(keep), ..Retention::default() }).unwrap();
+    let dropped = crate::sample::keep(archive, keep);
     assert!(dropped.messages <= dropped.segments * (SEGMENT_BYTES / 96));
     model.drop_oldest(dropped.messages as usize);
     assert!(dropped.messages == 0 || model.by_key.len() as u64 >= keep);

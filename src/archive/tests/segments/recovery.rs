@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use levada_archive::{Archive, Retention};
+use levada_archive::Archive;
 use rusqlite::Connection;
 
-use crate::sample::{Place, contents, insert};
+use crate::sample::{Place, contents, insert, keep};
 
 /// An archive of several segments, with 60 messages.
 fn filled() -> Place {
@@ -45,7 +45,7 @@ fn an_older_index_catches_up() {
     }
     let mut archive = older.open();
     assert!(contents(&archive).into_iter().eq(0..60));
-    let dropped = archive.retain(&Retention { messages_max: Some(20), ..Retention::default() }).unwrap();
+    let dropped = keep(&mut archive, 20);
     assert!(contents(&archive).into_iter().eq(dropped.messages..60));
 }
 

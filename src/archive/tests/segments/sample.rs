@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use levada_archive::{
-    Archive, ArchiveError, ArchiveMessage, Direction, Hash, InsertOutcome, Query, SegmentArchive, SegmentOptions,
-    StoreIo, StoredMessage,
+    Archive, ArchiveError, ArchiveMessage, Direction, Dropped, Hash, InsertOutcome, Query, Retention, SegmentArchive,
+    SegmentOptions, StoreIo, StoredMessage,
 };
 use tempfile::TempDir;
 
@@ -112,6 +112,20 @@ pub fn message(number: u64, payload: &[u8]) -> ArchiveMessage<'_> {
 pub fn insert(archive: &mut dyn Archive, numbers: impl IntoIterator<Item = u64>) -> InsertOutcome {
     let payloads: Vec<(u64, Vec<u8>)> = numbers.into_iter().map(|number| (number, payload_of(number))).collect();
     archive.insert_batch(&mut payloads.iter().map(|(number, payload)| message(*number, payload))).unwrap()
+}
+
+/// Keeps so many messages, by as many steps as it takes.
+pub fn keep(archive: &mut dyn Archive, messages_max: u64) -> Dropped {
+    let retention = Retention { messages_max: Some(messages_max), ..Retention::default() };
+    let mut dropped = Dropped { unfinished: true, ..Dropped::default() };
+    while dropped.unfinished {
+        let step = archive.retain(&retention).unwrap();
+        dropped.segments += step.segments;
+        dropped.messages += step.messages;
+        dropped.bytes += step.bytes;
+        dropped.unfinished = step.unfinished;
+    }
+    dropped
 }
 
 /// Reads the whole archive page by page, and checks that every message is whole and there once.

@@ -5,8 +5,7 @@
 mod reference;
 
 use fuzz::mutate::mutate;
-use fuzz::tree::Kind::{self, Bytes, Number};
-use fuzz::tree::Shape;
+use fuzz::shapes::FRAME;
 use levada_wire::error::{RpcError, WireError};
 use levada_wire::gossipsub::{MessageIds, RpcItem, RpcLimits, RpcWalk};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
@@ -22,20 +21,6 @@ const LIMITS: RpcLimits = RpcLimits {
     message_ids_max: 16,
     topic_bytes_max: 32,
 };
-
-const FRAME: Shape = &[
-    (1, Kind::Message(&[(1, Number), (2, Bytes)])),
-    (2, Kind::Message(&[(1, Bytes), (2, Bytes), (3, Bytes), (4, Bytes), (5, Bytes), (6, Bytes)])),
-    (3, Kind::Message(CONTROL)),
-];
-
-const CONTROL: Shape = &[
-    (1, Kind::Message(&[(1, Bytes), (2, Bytes)])),
-    (2, Kind::Message(&[(1, Bytes)])),
-    (3, Kind::Message(&[(1, Bytes)])),
-    (4, Kind::Message(&[(1, Bytes), (3, Number)])),
-    (5, Kind::Message(&[(1, Bytes)])),
-];
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| { mutate(data, size, max_size, seed, FRAME) });
 

@@ -6,6 +6,10 @@ use std::path::Path;
 
 use bytes::BytesMut;
 use levada_wire::gossipsub::{PublishHeader, graft, idontwant, ihave, iwant, prune, publish_trailer, subscribe};
+use levada_wire::mux::mplex::Mplex;
+use levada_wire::mux::yamux::Yamux;
+use levada_wire::mux::{Codec, Greeting, HEADER_BYTES_MAX, Header};
+use levada_wire::noise;
 use levada_wire::waku::Message;
 
 const TOPIC: &str = "/waku/2/rs/1/0";
@@ -15,7 +19,39 @@ fn main() -> io::Result<()> {
     let folder = Path::new(&folder);
     write(&folder.join("engine_ops"), &engine_ops())?;
     write(&folder.join("waku_message"), &waku_messages())?;
-    write(&folder.join("rpc"), &frames())
+    write(&folder.join("rpc"), &frames())?;
+    write(&folder.join("relay_stream"), &frames())?;
+    write(&folder.join("yamux"), &[stream_of(&mut Yamux::new(true)), stream_of(&mut Yamux::new(false))])?;
+    write(&folder.join("mplex"), &[stream_of(&mut Mplex::default())])?;
+    let payload = noise::encode(&[1; 36], &[2; 64], &["/yamux/1.0.0", "/mplex/6.7.0"]);
+    write(&folder.join("noise_payload"), &[payload, noise::encode(&[1; 36], &[2; 64], &[])])
+}
+
+/// Every frame that a side can send, on two streams.
+fn stream_of<C: Codec>(codec: &mut C) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for _ in 0..2 {
+        let id = codec.next_id().expect("a number");
+        let (first, later) = (Greeting { opens: true, accepts: false }, Greeting { opens: false, accepts: false });
+        let headers = [
+            Header::Data(id, first, 3),
+            Header::Credit(id, later, 1_000),
+            Header::Data(id, later, 3),
+            Header::Finish(id, later),
+            Header::Reset(id),
+            Header::Pong(7),
+            Header::GoAway(0),
+        ];
+        for header in headers {
+            let mut out = [0; HEADER_BYTES_MAX];
+            let written = codec.encode(header, &mut out);
+            stream.extend_from_slice(&out[..written]);
+            if matches!(header, Header::Data(..)) {
+                stream.extend_from_slice(b"abc");
+            }
+        }
+    }
+    stream
 }
 
 fn write(folder: &Path, seeds: &[Vec<u8>]) -> io::Result<()> {
@@ -23,7 +59,8 @@ fn write(folder: &Path, seeds: &[Vec<u8>]) -> io::Result<()> {
     seeds.iter().enumerate().try_for_each(|(number, seed)| fs::write(folder.join(format!("{number:03}")), seed))
 }
 
-/// A few hundred operations on each ring and on the arena, and claims that fill the arena.
+/// A few hundred operations on each ring, on the arena and on the seen set, from the beginning of the counters and across each of
+/// their ends; and claims that fill the arena.
 fn engine_ops() -> Vec<Vec<u8>> {
     const OPERATIONS: usize = 300;
     /// The number of the arena in the target, and more claims than it has slots.
@@ -34,9 +71,10 @@ fn engine_ops() -> Vec<Vec<u8>> {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 24) as u8
     };
+    let starts = (0..6).flat_map(|which| [0, 61, 62].map(|start| [which, start]));
     let mut seeds: Vec<Vec<u8>> =
-        (0..5).map(|which| [which].into_iter().chain((0..2 * OPERATIONS).map(|_| random())).collect()).collect();
-    seeds.push([ARENA].into_iter().chain((0..CLAIMS).flat_map(|_| [0, random()])).collect());
+        starts.map(|start| start.into_iter().chain((0..2 * OPERATIONS).map(|_| random())).collect()).collect();
+    seeds.push([ARENA, 0].into_iter().chain((0..CLAIMS).flat_map(|_| [0, random()])).collect());
     seeds
 }
 

@@ -1,10 +1,11 @@
 //! Gossipsub RPC frames (libp2p pubsub, gossipsub 1.0 to 1.2) as 11/WAKU2-RELAY uses them.
 //!
-//! Bodies only: the varint length prefix is [`crate::varint`]'s.
+//! Bodies only, but for [`stream`]: the varint length prefix is [`crate::varint`]'s.
 
 mod encode;
 mod limits;
 mod rpc;
+pub mod stream;
 
 pub use encode::{
     PUBLISH_HEADER_BYTES_MAX, PublishHeader, graft, idontwant, ihave, iwant, prune, publish_trailer, subscribe,

@@ -12,7 +12,7 @@ pub mod backlog;
 pub mod decode;
 pub mod event;
 pub mod filter;
-mod hash_batch;
+mod hash_unit;
 pub mod id_hash;
 pub mod message_hash;
 pub mod relay;
@@ -20,6 +20,8 @@ pub mod seen;
 pub mod sync;
 pub mod trace;
 pub mod validate;
+
+pub use hash_unit::HashUnit;
 
 use levada_engine::{Batch, BatchLimit, Outputs};
 use levada_wire::waku::WakuRecord;

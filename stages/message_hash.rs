@@ -1,42 +1,45 @@
 //! `message_hash`: the deterministic hash of 14/WAKU2-MESSAGE, once per new message for all stages behind it.
 //!
 //! Cost: one hash pass over the payload in its slot; the pieces are hashed where they lie. What waits is hashed side by
-//! side in the lanes of one kernel, which at a backlog of 32 takes a half to a third of the time; it never
-//! waits for more.
+//! side in the lanes of one kernel, which at a backlog of 32 takes a half to a third of the time. Ids that have to be hashed at
+//! the same moment share those lanes ([`HashUnit`]); it never waits for more.
 
-use std::sync::Arc;
+use levada_engine::{BatchLimit, Stage};
+use levada_wire::waku::WakuRecord;
 
-use levada_engine::{BatchLimit, Stage, View};
-use levada_wire::hash::{Job, Scratch};
-use levada_wire::waku::{TopicTable, WakuRecord};
-
-use crate::hash_batch::{HASH_LIMIT, HashBatch};
+use crate::hash_unit::{HASH_LIMIT, HashUnit};
 use crate::{Messages, Ports};
 
 /// Fills in the hash.
 #[derive(Debug)]
 pub struct MessageHash {
-    topics: Arc<TopicTable>,
-    hashes: HashBatch,
+    unit: HashUnit,
+    left: Left,
+}
+
+/// When messages were left in the unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// There are none.
+    Never,
+    /// In this turn: `id_hash` had no chance to take them along yet.
+    Now,
+    /// In an earlier one.
+    Before,
 }
 
 impl MessageHash {
-    /// A lane that knows the pubsub topics by their numbers in `topics`.
-    pub fn new(topics: Arc<TopicTable>) -> Self {
-        Self::with_scratch(topics, Scratch::new())
+    /// A lane that hashes in `unit`.
+    pub fn new(unit: HashUnit) -> Self {
+        Self { unit, left: Left::Never }
     }
 
-    /// The same with the kernels of `scratch`, for measurements that compare them within one process.
-    pub fn with_scratch(topics: Arc<TopicTable>, scratch: Scratch) -> Self {
-        Self { topics, hashes: HashBatch::new(scratch) }
-    }
-
-    fn job<'a>(topics: &'a TopicTable, view: View<'a, WakuRecord>) -> Job<'a> {
-        let (data, record) = (view.payload, view.record);
-        let topic = topics.name(record.topic).expect("ingress interns the topic of every message");
-        let [payload, content_topic, meta] =
-            [record.payload, record.content_topic, record.meta].map(|span| span.of(data));
-        Job::message_hash(topic, payload, content_topic, meta, record.timestamp)
+    /// Passes on what was left in the unit; whatever `id_hash` did not take along is hashed now.
+    fn pass_left(&mut self, ports: &mut Ports<'_>) {
+        let mut unit = self.unit.lock();
+        unit.hash_left();
+        unit.pass_left(ports, NEXT);
+        self.left = Left::Never;
     }
 }
 
@@ -52,11 +55,41 @@ impl Stage<WakuRecord> for MessageHash {
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
-        let mut digests = self.hashes.hash(batch.peek().map(|view| Self::job(&self.topics, view))).iter();
+        let mut unit = self.unit.lock();
+        unit.pass_left(ports, NEXT);
+        if unit.leave(batch) {
+            self.left = Left::Now;
+            return;
+        }
+        unit.hash_messages(batch);
+        unit.pass_left(ports, NEXT);
+        self.left = Left::Never;
+        let mut digests = unit.digests().iter();
         batch.pass(ports, NEXT, |envelope| {
             let digest = digests.next().expect("a batch is within the limit, and every message of it was hashed");
             let record = crate::record(envelope);
             (record.hash, record.hashed) = (*digest, true);
         });
+    }
+
+    /// For what is left in the unit: no input brings it again.
+    fn is_source(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self, ports: &mut Ports<'_>) {
+        match self.left {
+            Left::Never => {}
+            Left::Now => self.left = Left::Before,
+            Left::Before => self.pass_left(ports),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.left != Left::Never
+    }
+
+    fn finish(&mut self, ports: &mut Ports<'_>) {
+        self.pass_left(ports);
     }
 }

@@ -3,6 +3,7 @@
 use criterion::Criterion;
 use levada_benches::workload::{CONTENT_TOPIC, PUBSUB_TOPIC, payload_sizes};
 use levada_engine::Stage;
+use levada_stages::HashUnit;
 use levada_stages::id_hash::IdHash;
 use levada_stages::message_hash::MessageHash;
 use levada_wire::hash::Digest;
@@ -56,12 +57,18 @@ fn compare<S: Stage<WakuRecord> + 'static>(
 
 pub fn id_hash(criterion: &mut Criterion) {
     let look = |record: &WakuRecord| first_bytes(&record.id);
-    compare(criterion, "stage_id_hash", |_| IdHash::default(), look, |message| bare_sha2(&[&message.data]));
+    compare(
+        criterion,
+        "stage_id_hash",
+        |slots| IdHash::new(HashUnit::new(slots.topics.clone())),
+        look,
+        |message| bare_sha2(&[&message.data]),
+    );
 }
 
 pub fn message_hash(criterion: &mut Criterion) {
     let look = |record: &WakuRecord| first_bytes(&record.hash);
-    let stage = |slots: &Slots| MessageHash::new(slots.topics.clone());
+    let stage = |slots: &Slots| MessageHash::new(HashUnit::new(slots.topics.clone()));
     compare(criterion, "stage_message_hash", stage, look, |message| {
         let payload = message.record.payload.of(&message.data);
         let timestamp = message.record.timestamp.to_be_bytes();

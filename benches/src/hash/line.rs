@@ -7,7 +7,7 @@ use levada_engine::{
     Arena, BatchLimit, Held, Invoker, LinkConfig, Policy, Sink, Source, Stage, TopologyBuilder, Waker,
 };
 use levada_stages::message_hash::MessageHash;
-use levada_stages::{Messages, Ports};
+use levada_stages::{HashUnit, Messages, Ports};
 use levada_wire::hash::{Digest, sha256};
 use levada_wire::waku::{TopicTable, WakuRecord, message};
 use rustix::time::{ClockId, clock_gettime};
@@ -65,7 +65,7 @@ impl Line {
     pub fn new(mix: &Mix, hash: HashChoice) -> Result<Self, BenchError> {
         let capacity = mix.messages.len().next_power_of_two().max(LINK_ENVELOPES_MIN);
         let stage_ns = Arc::new(AtomicU64::new(0));
-        let stage = MessageHash::with_scratch(mix.topics.clone(), hash.scratch());
+        let stage = MessageHash::new(HashUnit::with_scratch(mix.topics.clone(), hash.scratch()));
         let mut drawing = TopologyBuilder::new(mix.arena.clone());
         let worker = drawing.worker("hash");
         let stage = drawing.stage(worker, "message_hash", Timed { stage, stage_ns: stage_ns.clone() });

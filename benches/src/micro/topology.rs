@@ -14,6 +14,7 @@ use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Inser
 use levada_engine::{
     Arena, LinkConfig, Placement, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker,
 };
+use levada_stages::HashUnit;
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
@@ -152,12 +153,14 @@ fn draw(
         let decode = drawing.place(lane, "decode", Decode);
         let rules = Validate::standard(MESSAGE_BYTES_MAX, validated.clone());
         let validate = drawing.place(lane, "validate", rules);
-        let hasher = MessageHash::with_scratch(shared.topics.clone(), layout.hash.scratch());
-        let hash = drawing.place(lane, "message_hash", hasher);
+        let new_unit = || HashUnit::with_scratch(shared.topics.clone(), layout.hash.scratch());
+        let unit = new_unit();
+        let hash = drawing.place(lane, "message_hash", MessageHash::new(unit.clone()));
         let trace = drawing.place(lane, "trace", Trace::new(traffic.clone()));
         let filter = drawing.place(lane, "filter", Filter::new(shared.subscriptions.clone()));
         if layout.digests == Digests::IdAndHash {
-            let id_hash = drawing.place(lane, "id_hash", IdHash::with_scratch(layout.hash.scratch()));
+            let unit = if layout.placement == Placement::Dedicated { new_unit() } else { unit };
+            let id_hash = drawing.place(lane, "id_hash", IdHash::new(unit));
             drawing.link(feed, "next", id_hash);
             drawing.link(id_hash, "next", decode);
         } else {

@@ -20,6 +20,7 @@ use levada_archive::{Archive, SyncIndex};
 use levada_engine::{
     Arena, LinkConfig, Policy, Sink, Source, StageId, Topology, TopologyBuilder, TopologyError, Waker, WorkerId,
 };
+use levada_stages::HashUnit;
 use levada_stages::answer::Answer;
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
 use levada_stages::backlog::{Backlog, BacklogStage};
@@ -186,12 +187,13 @@ impl Pen<'_> {
 
     /// From the way in to the verdict; returns the first stage and the relay stage.
     fn up_to_relay(&mut self, message_bytes_max: usize) -> (StageId, StageId) {
-        let id_hash = self.stage("id_hash", IdHash::default());
+        let unit = HashUnit::new(self.shared.topics.clone());
+        let id_hash = self.stage("id_hash", IdHash::new(unit.clone()));
         let seen = self.stage("seen", Seen::new(self.shared.seen.clone()));
         let decode = self.stage("decode", Decode);
         let rules = Validate::standard(message_bytes_max, self.shared.validated.clone());
         let validate = self.stage("validate", rules);
-        let message_hash = self.stage("message_hash", MessageHash::new(self.shared.topics.clone()));
+        let message_hash = self.stage("message_hash", MessageHash::new(unit));
         let relay = self.stage("relay", Relay);
         self.drawing.link(id_hash, "next", seen);
         self.drawing.link(seen, "new", decode);

@@ -232,6 +232,57 @@ pub enum RpcError {
     },
 }
 
+/// Why bytes are no request or response of a service protocol: store, lightpush, peer exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The protobuf framing is broken.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// Over the limit of its kind.
+    #[error("message of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
+    TooLong {
+        /// Bytes of the message.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// A required field is absent.
+    #[error("required field {field} is missing")]
+    Missing {
+        /// The field's name in the specification.
+        field: &'static str,
+    },
+    /// More entries of one kind than the limit.
+    #[error("more than {count_max} {entries}, ask for fewer at once")]
+    TooMany {
+        /// What they are.
+        entries: &'static str,
+        /// The limit.
+        count_max: usize,
+    },
+    /// A text is none.
+    #[error("field {field} is not UTF-8")]
+    NotUtf8 {
+        /// The field's name in the specification.
+        field: &'static str,
+    },
+    /// A message hash has another length than 32 bytes.
+    #[error("field {field} has {bytes} bytes, a message hash has 32")]
+    HashLength {
+        /// The field's name in the specification.
+        field: &'static str,
+        /// Bytes of the field.
+        bytes: usize,
+    },
+    /// A 32-bit field holds a larger number.
+    #[error("field {field} exceeds 32 bits")]
+    ValueTooLarge {
+        /// The field's name in the specification.
+        field: &'static str,
+    },
+}
+
 /// Why a hash kernel cannot be forced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -240,7 +291,7 @@ pub enum KernelError {
     #[error("hash kernel name is unknown, use avx512x16, avx512vlx8, avx2x8, shani2 or sha2")]
     Unknown,
     /// The CPU lacks its instructions.
-    #[error("hash kernel {kernel} needs instructions that this CPU lacks, force another one or none")]
+    #[error("hash kernel {kernel} needs instructions that this CPU lacks, use {}", crate::hash::NamesSupported)]
     Unsupported {
         /// Name of the kernel.
         kernel: &'static str,

@@ -5,6 +5,7 @@ use super::kernel::{BLOCK_BYTES, Block, Columns, LANES_MAX, Runs, Supported};
 use super::select::{Kernel, Policy};
 use super::{Digest, HASHED_BYTES, MESSAGE_HASHES, MESSAGE_IDS, sha256_parts};
 use crate::error::KernelError;
+use levada_engine::Counter;
 
 /// Messages that are put in order together, longest first. Of a longer slice the next ones follow while the lanes run on.
 pub const WINDOW: usize = 64;
@@ -61,7 +62,9 @@ impl Default for Scratch {
 pub fn hash_many(jobs: &[Job<'_>], digests: &mut [Digest], scratch: &mut Scratch) {
     assert_eq!(jobs.len(), digests.len(), "one digest per job");
     count(jobs);
-    if scratch.kernel(jobs.len()) == Kernel::Sha2 {
+    let kernel = scratch.kernel(jobs.len());
+    BEGUN_WITH[kernel as usize].add(jobs.len() as u64);
+    if kernel == Kernel::Sha2 {
         // One after another there is nothing to share: the crate itself, without the bookkeeping of lanes.
         jobs.iter().zip(digests).for_each(|(job, digest)| *digest = sha256_parts(&job.parts()));
         return;
@@ -69,6 +72,14 @@ pub fn hash_many(jobs: &[Job<'_>], digests: &mut [Digest], scratch: &mut Scratch
     let Scratch { policy, columns, tails, order } = scratch;
     let queue = Queue { jobs, order, next: 0, sorted: 0, seen: 0 };
     Lanes { queue, columns, tails, lanes: [Lane::IDLE; LANES_MAX], live: 0 }.run(policy, digests);
+}
+
+/// Messages of the batches that were begun with each kernel, in the order of [`Kernel::ALL`].
+static BEGUN_WITH: [Counter; Kernel::ALL.len()] = [const { Counter::new() }; Kernel::ALL.len()];
+
+/// Messages that [`hash_many`] was given so far, by the kernel that their batch was begun with.
+pub fn messages_by_kernel() -> [(Kernel, u64); Kernel::ALL.len()] {
+    Kernel::ALL.map(|kernel| (kernel, BEGUN_WITH[kernel as usize].value()))
 }
 
 fn count(jobs: &[Job<'_>]) {

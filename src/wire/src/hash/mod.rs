@@ -19,7 +19,8 @@ use levada_engine::Counter;
 use sha2::Digest as _;
 
 pub use job::{Job, PIECES_MAX};
-pub use many::{Scratch, WINDOW, hash_many};
+pub use many::{Scratch, WINDOW, hash_many, messages_by_kernel};
+pub(crate) use select::NamesSupported;
 pub use select::{Kernel, force_kernel};
 
 /// A SHA-256 digest.

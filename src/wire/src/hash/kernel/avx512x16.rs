@@ -19,7 +19,6 @@ pub(super) fn compress(columns: &mut Columns, runs: &Runs<'_>) {
         *vector = unsafe { _mm512_loadu_si512(row.as_ptr().cast()) };
     }
     for block in 0..runs.blocks {
-        runs.prefetch(LANES_MAX, block);
         let mut words = transpose(load(runs, block));
         rounds(&mut state, &mut words);
     }

@@ -33,7 +33,6 @@ pub(super) fn store_state(columns: &mut Columns, state: &[__m256i; 8]) {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load_words(runs: &Runs<'_>, block: usize) -> [__m256i; 16] {
-    runs.prefetch(LANES, block);
     let (low, high) = (transpose(load_half(runs, block, 0)), transpose(load_half(runs, block, 1)));
     let mut words = [_mm256_setzero_si256(); 16];
     words[..8].copy_from_slice(&low);

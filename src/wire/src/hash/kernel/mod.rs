@@ -22,10 +22,6 @@ pub(super) const BLOCK_BYTES: usize = 64;
 /// Lanes of the widest kernel.
 pub(super) const LANES_MAX: usize = 16;
 
-/// How far ahead of the block being hashed the next ones are asked for.
-#[cfg(target_arch = "x86_64")]
-const BLOCKS_AHEAD: usize = 8;
-
 /// What the compression function takes at a time.
 pub(super) type Block = [u8; BLOCK_BYTES];
 
@@ -90,20 +86,6 @@ impl<'a> Runs<'a> {
     /// Blocks that a kernel takes from each run.
     pub fn blocks(&self) -> usize {
         self.blocks
-    }
-
-    /// Asks for what the first `lanes` lanes need a little later than `block`: the CPU follows each run by itself within
-    /// a page only, and stalls at every page of every run otherwise. Worth 2 to 5 % on payloads outside of L2.
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    fn prefetch(&self, lanes: usize, block: usize) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        /// Older compilers have it as an unsafe function, newer ones as a safe one.
-        const PREFETCH: unsafe fn(*const i8) = _mm_prefetch::<_MM_HINT_T0>;
-        for run in self.runs.iter().take(lanes) {
-            // SAFETY: a prefetch reads nothing that a program could notice, at any address.
-            unsafe { PREFETCH(run.as_ptr().wrapping_add(block + BLOCKS_AHEAD).cast()) };
-        }
     }
 }
 

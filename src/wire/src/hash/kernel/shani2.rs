@@ -22,7 +22,6 @@ pub(super) fn compress(columns: &mut Columns, runs: &Runs<'_>) {
     let mut streams = [load_state(columns, 0), load_state(columns, 1)];
     for block in 0..runs.blocks {
         let before = streams;
-        runs.prefetch(STREAMS, block);
         for (stream, run) in streams.iter_mut().zip(&runs.runs) {
             // SAFETY: `block` is below `runs.blocks`, and no run is shorter.
             stream.words = load_words(unsafe { run.get_unchecked(block) });

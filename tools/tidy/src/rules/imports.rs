@@ -18,30 +18,39 @@ const ENGINE: &str = "levada_engine";
 const WIRE: &str = "levada_wire";
 const ARCHIVE: &str = "levada_archive";
 const ROUTER: &str = "levada_router";
+const CHUNK: &str = "levada_chunk";
 const STAGES: &str = "levada_stages";
 const NET: &str = "levada_net";
+const DISCOVERY: &str = "levada_discovery";
 const BENCHES: &str = "levada_benches";
 
 /// The layers from the bottom up.
-const LAYERS: [Layer; 10] = [
+const LAYERS: [Layer; 12] = [
     Layer { folder: "src/engine/", library: ENGINE, may_import: &[], async_runtime: false },
     Layer { folder: "src/wire/", library: WIRE, may_import: &[ENGINE], async_runtime: false },
     Layer { folder: "src/archive/", library: ARCHIVE, may_import: &[ENGINE, WIRE], async_runtime: false },
     Layer { folder: "src/router/", library: ROUTER, may_import: &[ENGINE], async_runtime: false },
+    Layer { folder: "src/chunk/", library: CHUNK, may_import: &[ENGINE, WIRE], async_runtime: true },
     Layer { folder: "stages/", library: STAGES, may_import: &[ENGINE, WIRE, ARCHIVE], async_runtime: false },
     Layer { folder: "src/net/", library: NET, may_import: &[ENGINE, WIRE, ROUTER], async_runtime: true },
+    Layer { folder: "src/discovery/", library: DISCOVERY, may_import: &[], async_runtime: true },
     // Compares whole nodes too, as a workspace of its own that nothing depends on. Before the folder in which it lies.
     Layer {
         folder: "benches/versus/",
         library: "versus",
-        may_import: &[ENGINE, NET, BENCHES, "levada"],
+        may_import: &[ENGINE, CHUNK, NET, BENCHES, "levada"],
         async_runtime: false,
     },
-    Layer { folder: "benches/", library: BENCHES, may_import: &[ENGINE, WIRE, ARCHIVE, STAGES], async_runtime: false },
+    Layer {
+        folder: "benches/",
+        library: BENCHES,
+        may_import: &[ENGINE, WIRE, ARCHIVE, STAGES, CHUNK],
+        async_runtime: false,
+    },
     Layer {
         folder: "src/node/",
         library: "levada",
-        may_import: &[ENGINE, WIRE, ARCHIVE, ROUTER, STAGES, NET, BENCHES],
+        may_import: &[ENGINE, WIRE, ARCHIVE, ROUTER, CHUNK, STAGES, DISCOVERY, NET, BENCHES],
         async_runtime: true,
     },
     Layer { folder: "tools/tidy/", library: "levada_tidy", may_import: &[], async_runtime: false },
@@ -52,7 +61,7 @@ const ASYNC_CRATES: [&str; 2] = ["tokio", "libp2p"];
 
 pub const DEPENDENCIES: Rule = Rule {
     name: "dependencies",
-    about: "Cargo.toml: imports run down the layers only; tokio and libp2p only in src/net and src/node",
+    about: "Cargo.toml: imports run down the layers only; tokio and libp2p only in src/net, src/chunk and src/node",
     check: dependencies,
 };
 
@@ -66,7 +75,7 @@ fn dependencies(file: &SourceFile, findings: &mut Vec<Finding>) {
     }
     for (line, name) in declared_crates(file) {
         let message = if ASYNC_CRATES.iter().any(|prefix| name.starts_with(prefix)) && !layer.async_runtime {
-            format!("`{name}` in {}; async runtimes stay in src/net and src/node", layer.folder)
+            format!("`{name}` in {}; async runtimes stay in src/net, src/chunk and src/node", layer.folder)
         } else if !layer.may_use(&name.replace('-', "_")) {
             format!("{} must not depend on `{name}`; imports run from node down to engine", layer.folder)
         } else {
@@ -172,7 +181,7 @@ mod tests {
     fn async_runtimes_stay_at_the_edge() {
         for name in ["tokio", "tokio-util", "libp2p", "libp2p-mplex"] {
             let manifest = format!("[dependencies]\n{name}.workspace = true\n");
-            for folder in ["src/net", "src/node"] {
+            for folder in ["src/net", "src/chunk", "src/node"] {
                 assert!(found(&DEPENDENCIES, &format!("{folder}/Cargo.toml"), &manifest).is_empty());
             }
             for folder in ["src/engine", "src/wire", "src/archive", "src/router", "stages", "benches", "tools/tidy"] {

@@ -1,7 +1,8 @@
 //! `seen`: ends duplicates before they are decoded, by the whole 32-byte gossipsub id.
 //!
-//! Cost: one lookup per message. The set is shared by all lanes without a lock, fixed in bytes, and remembers an id for
-//! one to two windows of time, or until as many newer ids have pushed it out.
+//! Cost: one lookup per message. The set is shared by all lanes, and by the relay router with marks of its own, without a
+//! lock; it is fixed in bytes, and remembers an id for one to two windows of time, or until as many newer ids have pushed it
+//! out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,19 +15,24 @@ use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 
 use crate::{Messages, Ports};
 
-/// Ids the default set remembers at least: two minutes at a thousand messages a second.
-pub const IDS_MAX: usize = 131_072;
+/// Ids the default set remembers at least, in 25 MB: two minutes at two thousand messages a second.
+pub const IDS_MAX: usize = 262_144;
 
 /// How long an id is remembered at least, the seen time of 11/WAKU2-RELAY's reference configuration.
 pub const WINDOW: Duration = Duration::from_secs(120);
 
-/// The mark of an id that a peer has sent.
-const BY_PEER: u8 = 1;
+/// The mark of an id that has come this way from a peer.
+const BY_PEER: u8 = 1 << 4;
+/// The mark of an id that was published here.
+const PUBLISHED: u8 = 1 << 5;
+
+/// The marks given here; who shares the set uses others.
+pub const SEEN_MARKS: u8 = BY_PEER | PUBLISHED;
 
 /// The ids seen lately, and whether a peer has sent each.
 #[derive(Debug)]
 pub struct SeenSet {
-    ids: Set,
+    ids: Arc<Set>,
     window: Duration,
     started: Instant,
     /// When the window that is open began, in nanoseconds after `started`.
@@ -49,7 +55,7 @@ impl SeenSet {
     /// A set that remembers each id for at least `window`, unless more than `ids_max` newer ones arrive within it. (Five ids
     /// in a million go sooner, when the set is full: [`Set`] says why.) Allocates everything at once.
     pub fn new(ids_max: usize, window: Duration) -> Self {
-        let (ids, started) = (Set::new(ids_max), Instant::now());
+        let (ids, started) = (Arc::new(Set::new(ids_max)), Instant::now());
         Self { ids, window, started, opened_ns: AtomicU64::new(0), duplicates: Counter::new() }
     }
 
@@ -57,14 +63,21 @@ impl SeenSet {
     /// [`Sighting::New`].
     pub fn insert(&self, id: &Digest, origin: Origin) -> Sighting {
         let by_peer = origin == Origin::Gossip;
-        match self.ids.insert(id, if by_peer { BY_PEER } else { 0 }) {
+        match self.ids.insert(id, if by_peer { BY_PEER } else { PUBLISHED }) {
             Sight::New => Sighting::New,
+            // Whoever shares the set knew it before.
+            Sight::Known { marks } if marks & SEEN_MARKS == 0 => Sighting::New,
             Sight::Known { marks } if by_peer && marks & BY_PEER != 0 => {
                 self.duplicates.add(1);
                 Sighting::Duplicate
             }
             Sight::Known { .. } => Sighting::Repeated,
         }
+    }
+
+    /// The set itself, for others to give ids marks that are not [`SEEN_MARKS`].
+    pub fn ids(&self) -> &Arc<Set> {
+        &self.ids
     }
 
     /// Opens the next window when the present one is over at `now`, and so forgets ids that are two windows old. For any
@@ -156,6 +169,17 @@ mod tests {
         assert!((0..500).all(|number| set.insert(&id(number), Origin::Gossip) == Sighting::New));
         assert!((0..500).all(|number| set.insert(&id(number), Origin::Gossip) == Sighting::Duplicate));
         assert_eq!(set.duplicates_total(), 500);
+    }
+
+    #[test]
+    fn marks_of_others_change_nothing() {
+        let set = SeenSet::new(1_000, WINDOW);
+        set.ids().insert(&id(1), !SEEN_MARKS);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::New);
+        assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Duplicate);
+        set.ids().insert(&id(2), !SEEN_MARKS);
+        assert_eq!(set.insert(&id(2), Origin::Publish), Sighting::New);
+        assert_eq!(set.insert(&id(2), Origin::Gossip), Sighting::Repeated);
     }
 
     #[test]

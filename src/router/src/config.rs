@@ -161,7 +161,7 @@ pub struct Limits {
     pub pending_max: usize,
     /// Their payload bytes.
     pub pending_bytes_max: usize,
-    /// Ids in the seen set: 120 s of 2 000 messages a second.
+    /// Ids in the seen set, of a router with a set of its own, rounded up to a power of two: 120 s of 2 000 messages a second.
     pub seen_max: usize,
     /// Bytes of the message cache, payloads and entries.
     pub mcache_bytes_max: usize,
@@ -203,7 +203,7 @@ pub struct Config {
     pub flood_publish: bool,
     /// The bandwidth that flood publishing may use up for one heartbeat (nim-libp2p's estimate): it caps the peers.
     pub flood_bits_per_s: u64,
-    /// How long an id is remembered after its message came.
+    /// How long an id is remembered at least after its message came; at most it is twice as long.
     pub seen_ttl: Duration,
     /// Scores below which a peer loses services.
     pub thresholds: Thresholds,

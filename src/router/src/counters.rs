@@ -69,8 +69,6 @@ counters! {
     ids_malformed,
     /// Messages that left the message cache early to keep it within its bytes.
     mcache_evicted,
-    /// Ids that left the seen set early to keep it within its size.
-    seen_evicted,
     /// Disconnections asked for.
     disconnects,
 }

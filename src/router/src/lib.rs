@@ -22,7 +22,7 @@
 //! | ids that peers do not want | 1 000 a heartbeat and peer, for 3 heartbeats | 75 kB a peer, 38 MB |
 //! | promises and askings | 30 promises a peer, 65 536 askings | 7 MB |
 //! | standing of peers that left | 4 096 | 6 MB |
-//! | seen ids | 262 144 | 37 MB |
+//! | seen ids | 262 144, unless the set is shared | 25 MB |
 //! | messages awaiting a verdict | 8 192, and 64 MiB of payloads | 1 MB, and 8 bytes per sender of each |
 //! | message cache | 64 MiB, payloads included | 64 MiB |
 //! | ids in hand during one heartbeat | the announceable part of the message cache | 9 MB |
@@ -70,6 +70,7 @@ pub use receive::{Incoming, Received, Refusal, Verdict};
 pub use rng::Rng;
 pub use router::{Router, Usage};
 pub use score::{ScoreParams, TopicScoreParams};
+pub use seen::SEEN_MARKS;
 pub use size::message_bytes_max;
 pub use subscriptions::Subscribed;
 pub use time::Moment;

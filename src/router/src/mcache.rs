@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::action::Message;
 use crate::index::{MessageId, PeerIndex};
+use crate::time::Moment;
 
 /// What an entry costs besides its payload: itself, its place in the table of ids, and a few requests.
 pub(crate) const ENTRY_BYTES: usize = 256;
@@ -11,6 +12,7 @@ pub(crate) const ENTRY_BYTES: usize = 256;
 #[derive(Debug)]
 struct Entry<H> {
     message: Message<H>,
+    since: Moment,
     window: u64,
     /// How often it was sent to whom.
     requests: Vec<(PeerIndex, u8)>,
@@ -39,14 +41,14 @@ impl<H> Default for Mcache<H> {
 
 impl<H> Mcache<H> {
     /// Adds a message to the present window and lets the oldest go until the bytes fit. Tells how many went.
-    pub(crate) fn put(&mut self, message: Message<H>, bytes_max: usize) -> usize {
+    pub(crate) fn put(&mut self, message: Message<H>, now: Moment, bytes_max: usize) -> usize {
         let bytes = cost(&message);
         if bytes > bytes_max || self.numbers.contains_key(&message.id) {
             return 0;
         }
         let evicted = self.shrink_to(bytes_max - bytes);
         self.numbers.insert(message.id, self.first + self.entries.len() as u64);
-        self.entries.push_back(Entry { message, window: self.window, requests: Vec::new() });
+        self.entries.push_back(Entry { message, since: now, window: self.window, requests: Vec::new() });
         self.bytes += bytes;
         evicted
     }
@@ -68,6 +70,12 @@ impl<H> Mcache<H> {
 
     pub(crate) fn contains(&self, id: &MessageId) -> bool {
         self.numbers.contains_key(id)
+    }
+
+    /// When the message was put in, if it is still there.
+    pub(crate) fn accepted_at(&self, id: &MessageId) -> Option<Moment> {
+        let at = self.numbers.get(id)?.checked_sub(self.first)?;
+        Some(self.entries.get(usize::try_from(at).ok()?)?.since)
     }
 
     /// The message for a peer that asks for it, unless it was sent to that peer `times_max` times already.
@@ -128,7 +136,7 @@ mod tests {
         let handle = Rc::new(());
         let mut mcache = Mcache::default();
         for number in 0..10 {
-            let evicted = mcache.put(message(number, &handle), 4 * ONE);
+            let evicted = mcache.put(message(number, &handle), Moment::ZERO, 4 * ONE);
             assert_eq!(evicted, usize::from(number >= 4));
             assert!(mcache.size().1 <= 4 * ONE);
         }
@@ -146,7 +154,7 @@ mod tests {
         let handle = Rc::new(());
         let mut mcache = Mcache::default();
         for number in 0..6 {
-            mcache.put(message(number, &handle), 99 * ONE);
+            mcache.put(message(number, &handle), Moment::ZERO, 99 * ONE);
             mcache.shift(4);
         }
         // The present window is 6 and empty; 5, 4 and 3 are the history, 5 and 4 are announced.
@@ -159,7 +167,7 @@ mod tests {
     #[test]
     fn a_message_is_sent_to_a_peer_so_many_times_only() {
         let mut mcache = Mcache::default();
-        mcache.put(message(1, &Rc::new(())), ONE);
+        mcache.put(message(1, &Rc::new(())), Moment::ZERO, ONE);
         let mut answers = |slot| (0..5).filter(|_| mcache.request(&[1; 32], peer(slot), 3).is_some()).count();
         assert_eq!((answers(1), answers(2), answers(1)), (3, 3, 0));
     }
@@ -168,9 +176,9 @@ mod tests {
     fn what_is_too_large_or_there_already_changes_nothing() {
         let handle = Rc::new(());
         let mut mcache = Mcache::default();
-        mcache.put(message(1, &handle), ONE);
-        assert_eq!(mcache.put(message(2, &handle), ONE - 1), 0);
-        assert_eq!(mcache.put(message(1, &handle), ONE), 0);
+        mcache.put(message(1, &handle), Moment::ZERO, ONE);
+        assert_eq!(mcache.put(message(2, &handle), Moment::ZERO, ONE - 1), 0);
+        assert_eq!(mcache.put(message(1, &handle), Moment::ZERO, ONE), 0);
         assert_eq!(mcache.size(), (1, ONE));
     }
 }

@@ -34,9 +34,8 @@ impl<H: Clone> Router<H> {
             out.push(Action::Send { message: message.clone(), reason: Reason::Published, to });
         }
         self.counters.messages_published += 1;
-        let evicted = self.seen.insert(message.id, Fate::Own, now, self.config.limits.seen_max);
-        self.counters.seen_evicted += u64::from(evicted);
-        self.counters.mcache_evicted += self.mcache.put(message, self.config.limits.mcache_bytes_max) as u64;
+        self.seen.insert(&message.id, Fate::Own);
+        self.counters.mcache_evicted += self.mcache.put(message, now, self.config.limits.mcache_bytes_max) as u64;
         Ok(())
     }
 

@@ -74,7 +74,7 @@ impl<H: Clone> Router<H> {
         }
         if let Some(fate) = self.seen.get(&id) {
             self.counters.messages_duplicate += 1;
-            self.judge_late_copy(from, topic, fate, now);
+            self.judge_late_copy(from, &id, topic, fate, now);
             return Received::Duplicate;
         }
         if !self.pending.has_room(bytes, &self.config.limits) {
@@ -84,8 +84,7 @@ impl<H: Clone> Router<H> {
         }
         self.counters.messages_new += 1;
         self.promises.arrived(&id);
-        let evicted = self.seen.insert(id, Fate::Open, now, self.config.limits.seen_max);
-        self.counters.seen_evicted += u64::from(evicted);
+        self.seen.insert(&id, Fate::Open);
         self.pending.insert(Message { id, topic, bytes, handle }, from, now);
         if bytes > self.config.gossip.idontwant_bytes_min {
             self.send_idontwant(topic, id, from, out);
@@ -116,10 +115,12 @@ impl<H: Clone> Router<H> {
     }
 
     /// A copy of a message that was judged already: it may still count as delivered in time, or as invalid.
-    fn judge_late_copy(&mut self, from: PeerIndex, topic: TopicIndex, fate: Fate, now: Moment) {
+    fn judge_late_copy(&mut self, from: PeerIndex, id: &MessageId, topic: TopicIndex, fate: Fate, now: Moment) {
         match fate {
             Fate::Rejected => self.blame(from, now, |score| score.topic(topic).deliver_invalid()),
-            Fate::Accepted(at) => {
+            Fate::Accepted => {
+                // What the message cache has let go is older than any window in which copies count.
+                let Some(at) = self.mcache.accepted_at(id) else { return };
                 let (Some(known), Some(peer)) = (self.topics.get(topic), self.peers.get_mut(from)) else { return };
                 let params = self.config.score.of_topic(known.params);
                 if now.since(at) <= params.mesh_deliveries_window {
@@ -157,7 +158,7 @@ impl<H: Clone> Router<H> {
 
     fn accept(&mut self, message: Message<H>, senders: &[PeerIndex], now: Moment, out: &mut Actions<H>) {
         self.counters.messages_accepted += 1;
-        self.seen.settle(&message.id, Fate::Accepted(now));
+        self.seen.settle(&message.id, Fate::Accepted);
         let Some(known) = self.topics.joined(message.topic) else { return };
         let params = self.config.score.of_topic(known.params);
         for (place, sender) in senders.iter().enumerate() {
@@ -167,7 +168,7 @@ impl<H: Clone> Router<H> {
             }
         }
         self.forward(&message, senders, out);
-        self.counters.mcache_evicted += self.mcache.put(message, self.config.limits.mcache_bytes_max) as u64;
+        self.counters.mcache_evicted += self.mcache.put(message, now, self.config.limits.mcache_bytes_max) as u64;
     }
 
     /// Sends a message on to the mesh and to those who are sent everything, but never back to a sender, nor to a peer that does

@@ -1,5 +1,9 @@
 //! The router's state, who is connected, and what a caller may ask.
 
+use std::sync::Arc;
+
+use levada_engine::seen::Set;
+
 use crate::action::{Action, Actions};
 use crate::config::Config;
 use crate::counters::Counters;
@@ -55,8 +59,6 @@ pub struct Usage {
     pub pending: usize,
     /// Their payload bytes.
     pub pending_bytes: usize,
-    /// Ids in the seen set.
-    pub seen: usize,
     /// Messages in the message cache.
     pub mcache: usize,
     /// Bytes of the message cache.
@@ -77,13 +79,29 @@ impl<H: Clone> Router<H> {
     /// # Errors
     /// [`ConfigError`] if the parameters contradict each other.
     pub fn new(config: Config, rng: Rng) -> Result<Self, ConfigError> {
+        // From a copy, so that what the router draws does not depend on this.
+        let mut dice = rng.clone();
+        let ids = Set::with_secret(config.limits.seen_max, std::array::from_fn(|_| dice.next_u64()));
+        Self::with_seen(config, rng, Seen::alone(ids))
+    }
+
+    /// The same with a set of seen ids that others use as well, for marks other than [`SEEN_MARKS`](crate::SEEN_MARKS); one of them
+    /// forgets old ids, and its size is theirs to choose.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the parameters contradict each other.
+    pub fn sharing(config: Config, rng: Rng, ids: Arc<Set>) -> Result<Self, ConfigError> {
+        Self::with_seen(config, rng, Seen::shared(ids))
+    }
+
+    fn with_seen(config: Config, rng: Rng, seen: Seen) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             config,
             rng,
             peers: Peers::default(),
             topics: Topics::default(),
-            seen: Seen::default(),
+            seen,
             pending: Pending::default(),
             mcache: Mcache::default(),
             promises: Promises::default(),
@@ -277,7 +295,6 @@ impl<H: Clone> Router<H> {
             topics: self.topics.len(),
             pending,
             pending_bytes,
-            seen: self.seen.len(),
             mcache,
             mcache_bytes,
             promises,

@@ -100,6 +100,6 @@ fn a_relayed_message_allocates_nothing() {
         count
     });
     assert_eq!(counts.min(), Some(0), "in a second of {MESSAGES_PER_SECOND} messages");
-    assert!(relay.router.counters().seen_evicted > 0 && relay.router.counters().mcache_evicted > 0);
+    assert!(relay.router.counters().mcache_evicted > 0);
     assert!(relay.router.counters().idontwant_saved > 0);
 }

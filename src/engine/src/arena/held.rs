@@ -63,6 +63,14 @@ impl<M: Record> Held<M> {
     }
 }
 
+/// Another handle to the same slot: two reference counts, and no allocation.
+impl<M: Record> Clone for Held<M> {
+    fn clone(&self) -> Self {
+        let index = Envelope::clone(&self.borrowed()).into_index();
+        Self { arena: self.arena.clone(), index }
+    }
+}
+
 impl<M: Record> Drop for Held<M> {
     fn drop(&mut self) {
         // SAFETY: this value owns one handle to `index` and ends here.

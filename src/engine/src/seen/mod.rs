@@ -28,6 +28,7 @@
 
 mod bucket;
 mod log;
+mod look;
 mod secret;
 #[cfg(all(test, not(loom)))]
 mod tests;

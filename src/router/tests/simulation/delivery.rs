@@ -47,7 +47,7 @@ pub fn assert_bounded(network: &Network) {
     for node in network.nodes.iter().filter(|node| !node.is_hostile) {
         let usage = node.router.usage();
         let limits = levada_router::Limits::default();
-        assert!(usage.topics <= limits.topics_max && usage.seen <= limits.seen_max, "{usage:?}");
+        assert!(usage.topics <= limits.topics_max, "{usage:?}");
         assert!(usage.pending <= limits.pending_max && usage.pending_bytes <= limits.pending_bytes_max, "{usage:?}");
         assert!(usage.mcache_bytes <= limits.mcache_bytes_max && usage.asked <= limits.asked_max, "{usage:?}");
         assert!(usage.promises <= usage.peers * 40 && usage.dont_want <= usage.peers * 3_000, "{usage:?}");

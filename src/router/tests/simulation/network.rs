@@ -110,6 +110,8 @@ impl Network {
         };
         for node in 0..nodes {
             let mut config = Config::default();
+            // More than any run has messages, in a network of a hundred nodes.
+            config.limits.seen_max = 16_384;
             change(node, &mut config);
             network.add(config, false);
         }

@@ -1,10 +1,12 @@
-//! Rings and arena against a plain model, over random operations.
-#![cfg(not(loom))]
+//! Rings, arena and seen set against a plain model, over random operations, from the beginning of their counters and across the
+//! ends of them.
+#![cfg(not(any(loom, shuttle)))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/operations.rs"]
+#[path = "support/operations/mod.rs"]
 mod operations;
 
+use operations::{arena, drop_oldest, mpmc, seen, spsc};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::TestRunner;
@@ -13,7 +15,7 @@ use proptest::test_runner::TestRunner;
 fn check(run: fn(&[u8])) {
     let cases = if std::env::var_os("LEVADA_DEEP").is_some() { 2_000 } else { 200 };
     let mut runner = TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
-    let operations = vec(any::<u8>(), 1000..=1000);
+    let operations = vec(any::<u8>(), 1001..=1001);
     runner
         .run(&operations, |ops| {
             run(&ops);
@@ -24,25 +26,30 @@ fn check(run: fn(&[u8])) {
 
 #[test]
 fn spsc_vector_behaves_like_a_queue() {
-    check(operations::run_spsc_vector);
+    check(spsc::run_vector);
 }
 
 #[test]
 fn spsc_index_behaves_like_a_queue() {
-    check(operations::run_spsc_index);
+    check(spsc::run_index);
 }
 
 #[test]
 fn mpmc_behaves_like_a_queue() {
-    check(operations::run_mpmc);
+    check(mpmc::run);
 }
 
 #[test]
 fn a_ring_that_drops_its_oldest_keeps_the_newest() {
-    check(operations::run_drop_oldest);
+    check(drop_oldest::run);
 }
 
 #[test]
 fn arena_behaves_like_a_set_of_numbers() {
-    check(operations::run_arena);
+    check(arena::run);
+}
+
+#[test]
+fn seen_set_behaves_like_a_map_that_forgets() {
+    check(seen::run);
 }

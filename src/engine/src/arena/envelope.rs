@@ -255,12 +255,21 @@ mod tests {
     use super::*;
     use crate::arena::{ArenaConfig, ClassConfig};
 
-    /// What a faulty ring could do, and safe code cannot: two handles from one index.
     #[test]
     fn a_stale_handle_is_caught() {
+        catch_a_stale_handle(0);
+    }
+
+    #[test]
+    fn a_stale_handle_is_caught_when_generations_come_round() {
+        [u32::MAX - 2, u32::MAX].into_iter().for_each(catch_a_stale_handle);
+    }
+
+    /// What a faulty ring could do, and safe code cannot: two handles from one index.
+    fn catch_a_stale_handle(changes: u32) {
         let classes = vec![ClassConfig { payload_bytes: 128, slots: 1 }];
-        let arena =
-            Arena::<u64>::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).expect("a small arena");
+        let config = ArenaConfig { classes, huge_pages: false, prefault: false };
+        let arena = Arena::<u64>::starting_at(&config, changes).expect("a small arena");
         let claim = || arena.claim(1).expect("a free slot").share();
         let index = claim().into_index();
         // SAFETY: not upheld, which is what is tested: the second handle is never used while the slot is another's.

@@ -41,6 +41,11 @@ impl FreeList {
         all.chunks(self.bundle_slots).for_each(|bundle| self.stack.seed(bundle, table));
     }
 
+    /// The tag of the shared stack goes on from `tag`; nobody else knows the list yet.
+    pub fn start_at(&self, tag: u32) {
+        self.stack.start_at(tag);
+    }
+
     /// Its slots are enough for threads to keep some each.
     pub fn is_kept(&self) -> bool {
         self.magazine_slots > 0

@@ -59,6 +59,16 @@ impl<M: Record> Arena<M> {
     /// # Errors
     /// [`ArenaError`] when the configuration has no class, an empty or an unaligned one, or the system refuses the memory.
     pub fn new(config: &ArenaConfig) -> Result<Arc<Self>, ArenaError> {
+        Self::starting_at(config, 0)
+    }
+
+    /// The same with the tags of the free stacks, and the generations of the slots, as after `changes` claims and returns: for
+    /// the proofs, which let both come round.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    #[doc(hidden)]
+    pub fn starting_at(config: &ArenaConfig, changes: u32) -> Result<Arc<Self>, ArenaError> {
         config.check()?;
         let mut first = 0;
         let mut classes = Vec::with_capacity(config.classes.len());
@@ -66,9 +76,11 @@ impl<M: Record> Arena<M> {
             classes.push(Class::new(class, first, config)?);
             first += class.slots;
         }
-        let table = Table::new(&classes);
+        // A slot that nobody holds has an even generation.
+        let table = Table::new(&classes, changes & !1);
         for class in &classes {
             class.fill_pool(&table);
+            class.free().start_at(changes);
         }
         Ok(Arc::new_cyclic(|myself| Self {
             keeps: Keeps::new(classes.len()),

@@ -63,6 +63,12 @@ impl Stack {
         self.link_in(bundle[0], write(bundle, table), table);
     }
 
+    /// The tag goes on from `tag`; nobody else knows the stack yet.
+    pub fn start_at(&self, tag: u32) {
+        let first = index_of(self.0.top.load(Relaxed));
+        self.0.top.store(u64::from(tag) << 32 | u64::from(first), Relaxed);
+    }
+
     /// Pushes slots, oldest first, in bundles of `bundle_slots`.
     pub fn push<M: Record>(&self, slots: &[u32], bundle_slots: usize, table: &Table<M>) {
         // Counted first: a slot popped again at once must not count twice.

@@ -163,7 +163,7 @@ struct RecordCell<M>(UnsafeCell<M>);
 unsafe impl<M: Record> Sync for RecordCell<M> {}
 
 impl<M: Record> Table<M> {
-    pub fn new(classes: &[Class]) -> Self {
+    pub fn new(classes: &[Class], generation: u32) -> Self {
         let headers: Box<[Header]> = classes
             .iter()
             .enumerate()
@@ -172,7 +172,7 @@ impl<M: Record> Table<M> {
             })
             .map(|(position, class, index)| Header {
                 references: AtomicU32::new(1),
-                generation: AtomicU32::new(0),
+                generation: AtomicU32::new(generation),
                 length: AtomicU32::new(0),
                 link: AtomicU32::new(0),
                 bundle: AtomicU32::new(0),

@@ -32,16 +32,16 @@ const READ_AHEAD: usize = 8;
 /// Lines ahead of the producer that are asked for.
 const WRITE_AHEAD: usize = 4;
 
-/// Makes a ring of `capacity` indices, a power of two.
-pub(super) fn ring(capacity: usize) -> (Producer, Consumer) {
+/// Makes a ring of `capacity` indices, a power of two, whose positions go on from `start`.
+pub(super) fn ring(capacity: usize, start: usize) -> (Producer, Consumer) {
     let shared = Arc::new(Shared {
-        head: CachePadded::new(AtomicUsize::new(0)),
-        tail: CachePadded::new(AtomicUsize::new(0)),
+        head: CachePadded::new(AtomicUsize::new(start)),
+        tail: CachePadded::new(AtomicUsize::new(start)),
         ends: Ends::new(),
         cells: Cells::new(capacity),
     });
-    let producer = Producer { shared: shared.clone(), tail: 0, head_cached: 0 };
-    (producer, Consumer { shared, head: 0, tail_cached: 0, found_some: false })
+    let producer = Producer { shared: shared.clone(), tail: start, head_cached: start };
+    (producer, Consumer { shared, head: start, tail_cached: start, found_some: false })
 }
 
 #[derive(Debug)]
@@ -214,16 +214,5 @@ impl Consumer {
     pub fn is_empty(&self) -> bool {
         // Whoever pops acquires; a look that takes nothing need not.
         self.head == self.shared.tail.load(Relaxed)
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-impl Producer {
-    /// A ring whose positions start at `start`, as after that many indices.
-    pub fn start_at(&mut self, consumer: &mut Consumer, start: usize) {
-        self.shared.head.store(start, Relaxed);
-        self.shared.tail.store(start, Relaxed);
-        (self.tail, self.head_cached) = (start, start);
-        (consumer.head, consumer.tail_cached) = (start, start);
     }
 }

@@ -81,12 +81,25 @@ impl Ring {
     /// sequence number) and at most 2³⁰; the topology builder refuses such a link with a named error before it comes
     /// here.
     pub fn new(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    /// The same with positions that go on from `start`, below 2⁶³: for the proofs, which let sequence numbers come round.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    #[doc(hidden)]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
         assert!(capacity > 1 && capacity.is_power_of_two(), "ring capacity {capacity} is not a power of two above 1");
         assert!(capacity <= 1 << 30, "ring capacity {capacity} is beyond what sequence numbers tell apart");
         Self {
-            head: CachePadded::new(AtomicU64::new(0)),
-            tail: CachePadded::new(AtomicU64::new(0)),
-            cells: (0..capacity as u64).map(|position| Cell(AtomicU64::new(position << 32))).collect(),
+            head: CachePadded::new(AtomicU64::new(start)),
+            tail: CachePadded::new(AtomicU64::new(start)),
+            // In each the sequence of the position that comes to it first.
+            cells: (0..capacity as u64)
+                .map(|place| start + (place.wrapping_sub(start) & (capacity as u64 - 1)))
+                .map(|position| Cell(AtomicU64::new(position << 32)))
+                .collect(),
         }
     }
 
@@ -273,18 +286,9 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// A ring as after `start` indices, which must be a multiple of the capacity.
-    fn ring_at(capacity: usize, start: u64) -> Ring {
-        let ring = Ring::new(capacity);
-        ring.head.store(start, Relaxed);
-        ring.tail.store(start, Relaxed);
-        ring.cells.iter().zip(start..).for_each(|(cell, sequence)| cell.set(sequence, 0));
-        ring
-    }
-
     #[test]
     fn sequences_wrap_around() {
-        let ring = ring_at(4, (1 << 32) - 8);
+        let ring = Ring::starting_at(4, (1 << 32) - 8);
         for round in 0..7 {
             assert_eq!(ring.push_batch(&[round, round + 1, round + 2, 9, 9]), Ok(4));
             assert_eq!(ring.push_batch(&[9]), Err(Refused::Full));
@@ -299,7 +303,7 @@ mod tests {
 
     #[test]
     fn positions_next_to_the_closed_bit_work() {
-        let ring = ring_at(4, CLOSED - 8);
+        let ring = Ring::starting_at(4, CLOSED - 8);
         for round in 0..7 {
             assert_eq!(ring.push(round), Ok(()));
             assert_eq!(ring.depth(), 1);

@@ -45,14 +45,23 @@ pub fn ring(capacity: usize) -> (Producer, Consumer) {
 /// # Panics
 /// As [`ring`].
 pub fn ring_of(mode: Mode, capacity: usize) -> (Producer, Consumer) {
+    ring_at(mode, capacity, 0)
+}
+
+/// The same with positions that go on from `start`: for the proofs, which let them come round.
+///
+/// # Panics
+/// As [`ring`].
+#[doc(hidden)]
+pub fn ring_at(mode: Mode, capacity: usize, start: usize) -> (Producer, Consumer) {
     assert!(capacity.is_power_of_two(), "ring capacity {capacity} is not a power of two");
     let (pushing, popping) = match mode {
         Mode::Vector => {
-            let (producer, consumer) = vector::ring(capacity);
+            let (producer, consumer) = vector::ring(capacity, start);
             (Pushing::Vector(producer), Popping::Vector(consumer))
         }
         Mode::Index => {
-            let (producer, consumer) = index::ring(capacity);
+            let (producer, consumer) = index::ring(capacity, start);
             (Pushing::Index(producer), Popping::Index(consumer))
         }
     };
@@ -240,17 +249,6 @@ mod tests {
     use super::*;
 
     const MODES: [Mode; 2] = [Mode::Vector, Mode::Index];
-
-    /// A ring whose positions start at `start`, a multiple of the capacity, as after that many indices.
-    fn ring_at(mode: Mode, capacity: usize, start: usize) -> (Producer, Consumer) {
-        let (mut producer, mut consumer) = ring_of(mode, capacity);
-        match (&mut producer.pushing, &mut consumer.popping) {
-            (Pushing::Vector(producer), Popping::Vector(consumer)) => producer.start_at(consumer, start),
-            (Pushing::Index(producer), Popping::Index(consumer)) => producer.start_at(consumer, start),
-            _ => panic!("both ends are of one mode"),
-        }
-        (producer, consumer)
-    }
 
     #[test]
     fn positions_wrap_around() {

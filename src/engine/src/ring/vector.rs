@@ -35,8 +35,9 @@ const _: () = assert!(SLOT as u64 <= COUNT_MASK);
 struct Slot([AtomicU64; WORDS]);
 
 impl Slot {
-    fn new() -> Self {
-        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    /// Empty on every lap but `lap`, which has passed.
+    fn after(lap: u64) -> Self {
+        Self(std::array::from_fn(|word| AtomicU64::new(if word == 0 { lap << LAP_SHIFT } else { 0 })))
     }
 
     /// Reads the first indices, of which `header` holds one; `indices` is not empty.
@@ -62,18 +63,28 @@ impl Slot {
     }
 }
 
-/// Makes a ring of `capacity` indices, a power of two.
-pub(super) fn ring(capacity: usize) -> (Producer, Consumer) {
+/// Makes a ring of `capacity` indices, a power of two, whose positions go on from `start`, as after that many slots of one
+/// index each.
+pub(super) fn ring(capacity: usize, start: usize) -> (Producer, Consumer) {
+    // The position that comes to a place first belongs to the lap after the one that its slot is left from.
+    let first = |place: usize| start.wrapping_add(place.wrapping_sub(start) & (capacity - 1));
+    let before = |place| lap(capacity, first(place)).wrapping_sub(1) & LAP_MASK;
     let shared = Arc::new(Shared {
-        popped: CachePadded::new(AtomicUsize::new(0)),
-        pushed: CachePadded::new(AtomicUsize::new(0)),
+        popped: CachePadded::new(AtomicUsize::new(start)),
+        pushed: CachePadded::new(AtomicUsize::new(start)),
         left_at: AtomicUsize::new(0),
         left_taken: AtomicUsize::new(0),
         ends: Ends::new(),
-        slots: (0..capacity).map(|_| Slot::new()).collect(),
+        slots: (0..capacity).map(|place| Slot::after(before(place))).collect(),
     });
-    let producer = Producer { shared: shared.clone(), slot: 0, pushed: 0, popped_cached: 0 };
-    (producer, Consumer { shared, slot: 0, taken: 0, popped: 0 })
+    let producer = Producer { shared: shared.clone(), slot: start, pushed: start, popped_cached: start };
+    (producer, Consumer { shared, slot: start, taken: 0, popped: start })
+}
+
+/// The lap that `position` belongs to, as it stands in headers. The first is 1, for an empty slot is all zero.
+#[inline]
+fn lap(capacity: usize, position: usize) -> u64 {
+    ((position >> capacity.trailing_zeros()) as u64 + 1) & LAP_MASK
 }
 
 #[derive(Debug)]
@@ -95,10 +106,9 @@ impl Shared {
         &self.slots[position & (self.slots.len() - 1)]
     }
 
-    /// The lap that `position` belongs to, as it stands in headers. The first is 1, for an empty slot is all zero.
     #[inline]
     fn lap(&self, position: usize) -> u64 {
-        ((position >> self.slots.len().trailing_zeros()) as u64 + 1) & LAP_MASK
+        lap(self.slots.len(), position)
     }
 
     /// Header of the slot at `position`, if it has been filled.
@@ -259,21 +269,5 @@ impl Consumer {
     pub fn note_position(&self) {
         self.shared.left_at.store(self.slot, Relaxed);
         self.shared.left_taken.store(self.taken, Relaxed);
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-impl Producer {
-    /// A ring whose positions start at `start`, as after that many slots of one index each.
-    pub fn start_at(&mut self, consumer: &mut Consumer, start: usize) {
-        let shared = self.shared.clone();
-        shared.popped.store(start, Relaxed);
-        shared.pushed.store(start, Relaxed);
-        // The lap before is what stands in the slots.
-        for position in start..=start.saturating_add(shared.slots.len() - 1) {
-            shared.slot(position).0[0].store((shared.lap(position).wrapping_sub(1) & LAP_MASK) << LAP_SHIFT, Relaxed);
-        }
-        (self.slot, self.pushed, self.popped_cached) = (start, start, start);
-        (consumer.slot, consumer.popped) = (start, start);
     }
 }

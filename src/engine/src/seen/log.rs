@@ -33,9 +33,9 @@ struct Entry {
 unsafe impl Zero for Entry {}
 
 impl Log {
-    /// `keys` must be a power of two.
-    pub fn new(keys: usize) -> Self {
-        Self { cursor: CachePadded::new(AtomicU64::new(FIRST)), entries: zeroed::slice(keys) }
+    /// `keys` must be a power of two; `first` is the position given out first.
+    pub fn new(keys: usize, first: u64) -> Self {
+        Self { cursor: CachePadded::new(AtomicU64::new(first)), entries: zeroed::slice(keys) }
     }
 
     fn entry(&self, position: u64) -> &Entry {
@@ -83,11 +83,6 @@ impl Log {
 
 #[cfg(all(test, not(loom)))]
 impl Log {
-    /// As after so many keys.
-    pub fn start_at(&self, position: u64) {
-        self.cursor.store(position, Relaxed);
-    }
-
     /// Begins to write a key, and never goes on.
     pub fn abandon_next(&self) {
         let position = self.cursor.fetch_add(1, Relaxed);

@@ -92,13 +92,20 @@ impl Set {
     /// The same with a known secret, for runs that must repeat. Whoever knows it can choose keys that crowd each other
     /// out.
     pub fn with_secret(keys_max: usize, secret: [u64; 4]) -> Self {
+        Self::starting_at(keys_max, secret, log::FIRST)
+    }
+
+    /// The same with positions that go on from `first`, which is above 0: for the proofs, which come to the last that a word
+    /// holds.
+    #[doc(hidden)]
+    pub fn starting_at(keys_max: usize, secret: [u64; 4], first: u64) -> Self {
         let keys = keys_max.clamp(KEYS_MIN, KEYS_MAX).next_power_of_two();
         Self {
             secret: Secret(secret),
             buckets: zeroed::slice(keys * WORDS_PER_KEY / WAYS),
-            log: Log::new(keys),
+            log: Log::new(keys, first),
             horizon: AtomicU64::new(log::FIRST),
-            young: AtomicU64::new(log::FIRST),
+            young: AtomicU64::new(first),
             crowded_out: Counter::new(),
         }
     }

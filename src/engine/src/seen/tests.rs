@@ -1,6 +1,4 @@
-//! The set against a plain model that knows the buckets, and what its size promises.
-
-use std::collections::{HashMap, VecDeque};
+//! What the size of a set promises, and what becomes of keys that crowd each other.
 
 use super::*;
 
@@ -14,10 +12,6 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
     }
 }
 
@@ -34,89 +28,6 @@ fn spread(number: u64) -> [u8; 32] {
 /// Keys that all fall into one bucket, with one fingerprint, as long as the secret is zero.
 fn crowded(number: u64) -> [u8; 32] {
     bytes([0, number, 0, !number])
-}
-
-/// What the set does, said in ordinary collections.
-struct Model {
-    keys: HashMap<[u8; 32], (u64, u8)>,
-    buckets: HashMap<usize, VecDeque<u64>>,
-    capacity: u64,
-    next: u64,
-    young: u64,
-    horizon: u64,
-    crowded_out: u64,
-}
-
-impl Model {
-    fn insert(&mut self, key: [u8; 32], bucket: usize, marks: u8) -> Sight {
-        let bucket = self.buckets.entry(bucket).or_default();
-        if let Some((position, known)) = self.keys.get_mut(&key)
-            && *position >= self.horizon
-            && *position + self.capacity >= self.next
-            && bucket.contains(position)
-        {
-            let before = *known;
-            *known |= marks;
-            return Sight::Known { marks: before };
-        }
-        let position = self.next;
-        self.next += 1;
-        bucket.push_back(position);
-        if bucket.len() > WAYS
-            && let Some(lost) = bucket.pop_front()
-            && lost >= self.horizon
-            && position - lost < self.capacity
-        {
-            self.crowded_out += 1;
-        }
-        self.keys.insert(key, (position, marks));
-        Sight::New
-    }
-
-    fn rotate(&mut self) {
-        self.horizon = self.young;
-        self.young = self.next;
-    }
-}
-
-/// Insertions and rotations in one comparison.
-const STEPS: u64 = 10_000;
-
-/// Random insertions and rotations, from a first position on.
-fn compare(seed: u64, first: u64) {
-    let mut random = Random(seed);
-    let set = Set::with_secret(KEYS_MIN, [0; 4]);
-    set.log.start_at(first);
-    set.young.store(first, Relaxed);
-    let capacity = KEYS_MIN as u64;
-    let (keys, buckets) = (HashMap::new(), HashMap::new());
-    let mut model = Model { keys, buckets, capacity, next: first, young: first, horizon: 1, crowded_out: 0 };
-    for step in 0..STEPS {
-        if random.below(500) == 0 {
-            set.rotate();
-            model.rotate();
-        }
-        // Somewhat more keys than the set holds, and many that come again soon.
-        let number = if random.below(2) == 0 { random.below(64) } else { random.below(3 * capacity) };
-        let key = if number % 8 == 0 { crowded(number) } else { spread(number) };
-        let bucket = (set.secret.hash(&words(&key)) >> 32) as usize % set.buckets.len();
-        let marks = (random.next() & random.next()) as u8;
-        let expected = model.insert(key, bucket, marks);
-        assert_eq!(set.insert(&key, marks), expected, "seed {seed}, first position {first}, step {step}");
-        assert_eq!(set.crowded_out_total(), model.crowded_out, "seed {seed}, first position {first}, step {step}");
-    }
-    assert!(model.crowded_out > 0, "seed {seed} crowds no bucket");
-}
-
-#[test]
-fn it_does_what_the_model_does() {
-    let seeds = if std::env::var_os("LEVADA_DEEP").is_some() { 500 } else { 10 };
-    (0..seeds).for_each(|seed| compare(seed, log::FIRST));
-}
-
-#[test]
-fn the_last_positions_that_a_word_holds_work_too() {
-    (0..3).for_each(|seed| compare(seed, (1 << 48) - 1 - STEPS));
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::arena::{Arena, Record};
 use crate::batch::{Batch, BatchLimit};
 use crate::link::{Inlet, OutletTarget};
+use crate::orders::Orders;
 use crate::outputs::{Outputs, Port};
 use crate::queue::LocalQueue;
 use crate::stage::{OnPanic, Stage};
 use crate::stats::StageStats;
 use crate::suspects::Suspects;
-use crate::worker::Orders;
 
 /// Makes a stage anew.
 pub(crate) type Factory<M> = Box<dyn FnMut() -> Box<dyn Stage<M>> + Send>;
@@ -102,7 +102,7 @@ impl<M: Record> StageCell<M> {
 
     /// The stage is a source that has something to bring in. One that panics is asked again when the worker next wakes.
     fn is_ready(&mut self, orders: &Orders) -> bool {
-        if !self.is_source || orders.drain.load(Relaxed) {
+        if !self.is_source || orders.is_draining() {
             return false;
         }
         let stage = &self.stage;
@@ -147,7 +147,7 @@ impl<M: Record> StageCell<M> {
     pub fn run(&mut self, arena: &Arc<Arena<M>>, orders: &Orders) -> bool {
         let mut taken = 0;
         let shown = self.suspects.shown(self.input.len());
-        let draining = orders.drain.load(Relaxed);
+        let draining = orders.is_draining();
         let mut processed = shown == 0;
         let outcome = survives(|| {
             let mut outputs = Outputs::new(arena, &mut self.ports);
@@ -231,7 +231,7 @@ impl<M: Record> StageCell<M> {
     pub fn is_dry(&self, locals: &[LocalQueue], orders: &Orders) -> bool {
         self.input.is_empty()
             && self.inlets.iter().all(|inlet| inlet.is_finished(locals))
-            && (!self.is_source || orders.drain.load(Relaxed))
+            && (!self.is_source || orders.is_draining())
     }
 
     pub fn finish(&mut self, arena: &Arc<Arena<M>>, orders: &Orders) {

@@ -3,6 +3,10 @@
 //! The first threads that ask get one each, and give it back as they end. Later ones get none and use what all threads
 //! share.
 
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::sync::AtomicU32;
+
 /// Numbers there are.
 pub(crate) const LANES: usize = 32;
 
@@ -34,45 +38,57 @@ pub(crate) fn known_lane() -> usize {
 #[cfg(any(loom, shuttle))]
 pub(crate) use lane as known_lane;
 
+/// A bit for each number that is lent out.
+#[derive(Debug)]
+struct Numbers(AtomicU32);
+
+const _: () = assert!(LANES == u32::BITS as usize);
+
+impl Numbers {
+    /// The least number that is free.
+    fn lend(&self) -> Option<u32> {
+        let mut lent = self.0.load(Relaxed);
+        while lent != u32::MAX {
+            // Acquire pairs with the release in `take_back`: what the number's last holder wrote is visible.
+            match self.0.compare_exchange_weak(lent, lent | (lent + 1), Acquire, Relaxed) {
+                Ok(_) => return Some(lent.trailing_ones()),
+                Err(seen) => lent = seen,
+            }
+        }
+        None
+    }
+
+    fn take_back(&self, number: u32) {
+        // Pairs with the acquire exchange in `lend`.
+        self.0.fetch_and(!(1 << number), Release);
+    }
+}
+
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     use std::cell::Cell;
-    use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-    use super::LANES;
+    use super::{AtomicU32, LANES, Numbers};
 
     pub const UNASKED: usize = LANES + 1;
 
-    /// A bit for each number lent out.
-    static LENT: AtomicU32 = AtomicU32::new(0);
-
-    const _: () = assert!(LANES == u32::BITS as usize);
+    static NUMBERS: Numbers = Numbers(AtomicU32::new(0));
 
     thread_local! {
         /// Constant and without a destructor, hence to be had from the first moment of a thread to its last.
         pub static LANE: Cell<usize> = const { Cell::new(UNASKED) };
         /// Gives the number back.
-        static LEASE: Lease = Lease::new();
+        static LEASE: Lease = Lease(NUMBERS.lend());
     }
 
     struct Lease(Option<u32>);
-
-    impl Lease {
-        fn new() -> Self {
-            let free = |lent: u32| (lent != u32::MAX).then_some(lent | (lent + 1));
-            // Acquire pairs with the release in `drop`: what the number's last holder wrote is visible.
-            let before = LENT.fetch_update(Acquire, Relaxed, free);
-            Self(before.ok().map(u32::trailing_ones))
-        }
-    }
 
     impl Drop for Lease {
         fn drop(&mut self) {
             // Destructors that run after this one go without.
             LANE.set(LANES);
             if let Some(number) = self.0 {
-                // Pairs with the acquire in `new`.
-                LENT.fetch_and(!(1 << number), Release);
+                NUMBERS.take_back(number);
             }
         }
     }
@@ -87,40 +103,51 @@ mod real {
     }
 }
 
-/// In a model the first thread that asks gets number 0, and so on.
-#[cfg(loom)]
-pub(crate) fn lane() -> usize {
-    use std::cell::Cell;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+/// The same in a model, whose threads have locals of their own kind, and end within it.
+#[cfg(any(loom, shuttle))]
+mod modelled {
+    use std::sync::Arc;
 
-    loom::lazy_static! {
-        static ref NEXT: AtomicUsize = AtomicUsize::new(0);
+    #[cfg(loom)]
+    use loom as checker;
+    #[cfg(shuttle)]
+    use shuttle as checker;
+
+    use super::{AtomicU32, LANES, Numbers};
+
+    checker::lazy_static! {
+        static ref NUMBERS: Arc<Numbers> = Arc::new(Numbers(AtomicU32::new(0)));
     }
-    loom::thread_local! {
-        static LANE: Cell<Option<usize>> = Cell::new(None);
+    checker::thread_local! {
+        static LEASE: Lease = Lease::new();
     }
-    LANE.with(|lane| {
-        let number = lane.get().unwrap_or_else(|| NEXT.fetch_add(1, Relaxed).min(LANES));
-        lane.set(Some(number));
-        number
-    })
+
+    struct Lease {
+        /// A share: what is static goes before the first thread does.
+        numbers: Arc<Numbers>,
+        number: Option<u32>,
+    }
+
+    impl Lease {
+        fn new() -> Self {
+            let numbers: Arc<Numbers> = NUMBERS.clone();
+            Self { number: numbers.lend(), numbers }
+        }
+    }
+
+    impl Drop for Lease {
+        fn drop(&mut self) {
+            // A model that has failed is over before its threads are.
+            if let Some(number) = self.number.filter(|_| !std::thread::panicking()) {
+                self.numbers.take_back(number);
+            }
+        }
+    }
+
+    pub(crate) fn lane() -> usize {
+        LEASE.with(|lease| lease.number).map_or(LANES, |number| number as usize)
+    }
 }
 
-/// The same under random schedules.
-#[cfg(shuttle)]
-pub(crate) fn lane() -> usize {
-    use std::cell::Cell;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-    shuttle::lazy_static! {
-        static ref NEXT: AtomicUsize = AtomicUsize::new(0);
-    }
-    shuttle::thread_local! {
-        static LANE: Cell<Option<usize>> = Cell::new(None);
-    }
-    LANE.with(|lane| {
-        let number = lane.get().unwrap_or_else(|| NEXT.fetch_add(1, Relaxed).min(LANES));
-        lane.set(Some(number));
-        number
-    })
-}
+#[cfg(any(loom, shuttle))]
+pub(crate) use modelled::lane;

@@ -16,6 +16,7 @@ mod error;
 pub mod heap;
 mod lane;
 mod link;
+mod orders;
 mod outputs;
 mod queue;
 pub mod ring;

@@ -19,6 +19,12 @@ pub use std::sync::Arc;
 #[cfg(not(any(loom, shuttle)))]
 pub use std::hint::spin_loop as pause;
 
+#[cfg(loom)]
+pub use loom::thread::{Thread, current as current_thread};
+/// Sleeping: a token that is left for a thread before it sleeps keeps it awake once.
+#[cfg(not(loom))]
+pub use std::thread::{Thread, current as current_thread, park_timeout};
+
 /// Schedules drawn at random, of more threads than loom can go through: every operation is a chance for another thread.
 #[cfg(shuttle)]
 pub use shuttle::{
@@ -30,3 +36,9 @@ pub use shuttle::{
 /// A pause changes nothing that a model could see.
 #[cfg(loom)]
 pub fn pause() {}
+
+/// A model has no clock: whoever is not woken sleeps for ever, and the model fails.
+#[cfg(loom)]
+pub fn park_timeout(_limit: std::time::Duration) {
+    loom::thread::park();
+}

@@ -7,10 +7,9 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use crate::sync::{Arc, AtomicBool, fence};
+use crate::sync::{Arc, AtomicBool, Thread, current_thread, fence, park_timeout};
 
 /// How a worker waits for work. One for the whole topology ([`Topology::run`](crate::Topology::run)), or a worker's own
 /// ([`TopologyBuilder::wait`](crate::TopologyBuilder::wait)).
@@ -35,7 +34,16 @@ const YIELD_NS_MAX: u64 = 40_000;
 const PARK_MAX: Duration = Duration::from_millis(100);
 
 /// A worker held up by a full link looks again after this long: consumers do not wake producers.
+#[cfg(not(loom))]
 const BLOCKED_PARK: Duration = Duration::from_micros(100);
+
+/// The sleep of a worker that nobody wakes.
+fn nap() {
+    #[cfg(not(loom))]
+    park_timeout(BLOCKED_PARK);
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
 
 /// Raised by a worker about to sleep, lowered by whoever wakes it.
 #[derive(Debug, Default)]
@@ -109,7 +117,7 @@ impl Waker {
     /// Binds the waker to the calling thread, once.
     pub(crate) fn bind(&self) {
         if let Target::Worker { thread, .. } = &*self.0 {
-            thread.get_or_init(std::thread::current);
+            thread.get_or_init(current_thread);
         }
     }
 
@@ -118,7 +126,7 @@ impl Waker {
         if let Target::Worker { flag, .. } = &*self.0 {
             flag.raise();
             if !has_work() {
-                std::thread::park_timeout(limit);
+                park_timeout(limit);
             }
             flag.lower();
         }
@@ -165,7 +173,7 @@ impl Waiter {
         if self.wait == Wait::Balanced && (since.elapsed().as_nanos() as u64) < YIELD_NS_MAX {
             std::thread::yield_now();
         } else if blocked {
-            std::thread::park_timeout(BLOCKED_PARK);
+            nap();
         } else {
             self.waker.park(PARK_MAX, has_work);
         }

@@ -1,41 +1,17 @@
 //! A worker: the stages one thread runs, each to completion over a batch, in the order of the graph.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::arena::{Arena, Record};
 use crate::cell::StageCell;
+use crate::orders::Orders;
 use crate::queue::LocalQueue;
 use crate::time::{Clock, WorkerStats};
 use crate::wait::{Wait, Waiter, Waker};
 
 /// Time between two calls of a stage's housekeeping.
 const HOUSEKEEPING_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
-
-/// Orders to every worker of a topology.
-#[derive(Debug, Default)]
-pub(crate) struct Orders {
-    /// Sources bring in nothing more; workers end when their inputs are closed and empty.
-    pub drain: AtomicBool,
-    /// Workers end at once and release what they hold.
-    pub stop: AtomicBool,
-    /// A stage asked for the stop by panicking.
-    pub failed: AtomicBool,
-}
-
-impl Orders {
-    /// Stops everything because of a panic.
-    pub fn fail(&self) {
-        self.failed.store(true, Relaxed);
-        self.stop.store(true, Relaxed);
-    }
-
-    /// Something was ordered that a sleeping worker must hear of.
-    fn are_given(&self) -> bool {
-        self.stop.load(Relaxed) || self.drain.load(Relaxed)
-    }
-}
 
 /// What one turn of a worker came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,14 +92,14 @@ impl<M: Record> Worker<M> {
         self.clock.start();
         let mut housekept_ns = 0;
         let orders = self.orders.clone();
-        while !orders.stop.load(Relaxed) {
+        while !orders.is_stopping() {
             let turn = self.turn();
             self.clock.turned(turn);
             match turn {
                 Turn::Finished => break,
                 Turn::Worked => waiter.worked(),
                 Turn::Idle | Turn::Blocked => {
-                    let ends_soon = orders.drain.load(Relaxed);
+                    let ends_soon = orders.is_draining();
                     waiter.idle(turn == Turn::Blocked || ends_soon, || orders.are_given() || self.has_work());
                     self.clock.waited();
                 }

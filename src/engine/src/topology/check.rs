@@ -12,7 +12,10 @@ use crate::topology::error::TopologyError;
 use crate::wait::Wait;
 
 /// Batches that a link must hold at least.
+#[cfg(not(loom))]
 const BATCHES_MIN: usize = 8;
+#[cfg(loom)]
+const BATCHES_MIN: usize = 1;
 
 /// The nearest capacity a ring can have.
 pub(super) fn usable(capacity: usize) -> usize {

@@ -1,12 +1,12 @@
 //! A topology turned by its caller.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use crate::arena::Record;
+use crate::orders::Orders;
 use crate::ring::mpmc;
 use crate::topology::TopologyStats;
-use crate::worker::{Orders, Turn, Worker};
+use crate::worker::{Turn, Worker};
 
 /// A topology turned by its caller, on one thread.
 pub struct Invoker<M: Record> {
@@ -24,7 +24,7 @@ impl<M: Record> Invoker<M> {
 
     /// A stage that stops the topology when it panics has panicked: every later turn does nothing.
     pub fn has_failed(&self) -> bool {
-        self.orders.failed.load(Relaxed)
+        self.orders.has_failed()
     }
 
     /// Runs every stage of every worker once; true when any did something.
@@ -52,7 +52,7 @@ impl<M: Record> Invoker<M> {
 
     /// Refuses new envelopes; those inside go all the way as the caller turns.
     pub fn begin_drain(&self) {
-        self.orders.drain.store(true, Relaxed);
+        self.orders.drain();
         self.sources.iter().for_each(|source| source.close());
     }
 

@@ -25,11 +25,12 @@ pub use started::Started;
 
 use crate::arena::Record;
 use crate::cores::{self, Cores};
+use crate::orders::Orders;
 use crate::ring::mpmc;
 use crate::stats::{LinkStats, StageStats};
 use crate::time::WorkerStats;
 use crate::wait::{Wait, Waiter, Waker};
-use crate::worker::{Orders, Worker};
+use crate::worker::Worker;
 
 /// Longer drains are as good as unlimited, and a deadline must fit the clock.
 const DRAIN_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -85,10 +86,26 @@ impl<M: Record> Topology<M> {
         let asked = || self.workers.iter().map(|worker| (worker.name.as_str(), worker.wait, worker.core));
         check::spinning(asked, wait, &Cores::of_process())?;
         let workers = self.workers.len();
-        let (exit, exits) = bounded(workers);
-        let (start, starts) = bounded::<()>(workers);
+        let (start, starts) = bounded(workers);
+        let (mut running, bodies) = self.bodies(wait, &start);
+        for (worker, body) in bodies {
+            match std::thread::Builder::new().name(worker.clone()).spawn(body) {
+                Ok(thread) => running.threads.push(thread),
+                // Dropping `running` stops those that have started.
+                Err(error) => return Err(TopologyError::Thread { worker, reason: error.to_string() }),
+            }
+        }
+        // From here on the counters tell which workers could be bound to their cores.
+        drop(start);
+        starts.iter().take(workers).for_each(drop);
+        Ok(running)
+    }
+
+    /// What the thread of each worker does, by the worker's name, and the handle to all of them. Each tells when it has `start`ed.
+    fn bodies(self, wait: Wait, start: &Sender<()>) -> (Running, Vec<(String, impl FnOnce() + Send + use<M>)>) {
+        let (exit, exits) = bounded(self.workers.len());
         let wakers = self.workers.iter().map(|worker| worker.waker.clone()).collect();
-        let mut running = Running {
+        let running = Running {
             threads: Vec::new(),
             wakers,
             exits,
@@ -96,10 +113,9 @@ impl<M: Record> Topology<M> {
             orders: self.orders,
             stats: self.stats,
         };
-        for worker in self.workers {
-            let name = worker.name.clone();
+        let body = |worker: Worker<M>| {
             let ends = Ends { orders: running.orders.clone(), wakers: running.wakers.clone(), exit: exit.clone() };
-            let start = start.clone();
+            let (name, start) = (worker.name.clone(), start.clone());
             let body = move || {
                 if let Some(core) = worker.core {
                     worker.stats.pinned.store(cores::pin(core), Relaxed);
@@ -109,16 +125,18 @@ impl<M: Record> Topology<M> {
                 let waiter = Waiter::new(worker.wait.unwrap_or(wait), worker.waker.clone());
                 ends.tell(|| worker.run(waiter));
             };
-            match std::thread::Builder::new().name(name.clone()).spawn(body) {
-                Ok(thread) => running.threads.push(thread),
-                // Dropping `running` stops those that have started.
-                Err(error) => return Err(TopologyError::Thread { worker: name, reason: error.to_string() }),
-            }
-        }
-        // From here on the counters tell which workers could be bound to their cores.
-        drop(start);
-        starts.iter().take(workers).for_each(drop);
-        Ok(running)
+            (name, body)
+        };
+        let bodies = self.workers.into_iter().map(body).collect();
+        (running, bodies)
+    }
+
+    /// As [`run`](Self::run), but that the threads are the caller's: a model has threads of its own kind.
+    #[cfg(loom)]
+    pub fn run_on_threads_of(self, wait: Wait) -> (Running, Vec<impl FnOnce() + Send + use<M>>) {
+        let (start, _) = bounded(self.workers.len());
+        let (running, bodies) = self.bodies(wait, &start);
+        (running, bodies.into_iter().map(|(_, body)| body).collect())
     }
 
     /// Runs nothing by itself: the caller turns the crank. For tests, and for hosts that own the thread.
@@ -141,6 +159,9 @@ impl Ends {
         if catch_unwind(AssertUnwindSafe(run)).is_err() {
             // A stage panicked where no batch could be blamed; unwinding released what the worker held.
             self.orders.fail();
+        }
+        if self.orders.is_stopping() {
+            // Whoever ordered that may be this worker, and the others asleep.
             self.wakers.iter().for_each(Waker::wake);
         }
         // The receiver outlives the threads unless the topology was abandoned, and then nobody asks.

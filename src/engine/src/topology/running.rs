@@ -1,16 +1,15 @@
 //! A topology on threads of its own.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam::channel::Receiver;
 
+use crate::orders::Orders;
 use crate::ring::mpmc;
 use crate::topology::{TopologyStats, deadline};
 use crate::wait::Waker;
-use crate::worker::Orders;
 
 /// A topology whose workers run on threads of their own.
 #[derive(Debug)]
@@ -42,12 +41,12 @@ impl Running {
 
     /// A stage that stops the topology when it panics has panicked.
     pub fn has_failed(&self) -> bool {
-        self.orders.failed.load(Relaxed)
+        self.orders.has_failed()
     }
 
     /// Refuses new envelopes and waits for nothing; the workers end as soon as those inside are through.
     pub fn begin_drain(&self) {
-        self.orders.drain.store(true, Relaxed);
+        self.orders.drain();
         self.sources.iter().for_each(|source| source.close());
         self.wake();
     }
@@ -76,7 +75,7 @@ impl Running {
 impl Drop for Running {
     /// Workers end at their next turn; one that is stuck inside a stage is not waited for.
     fn drop(&mut self) {
-        self.orders.stop.store(true, Relaxed);
+        self.orders.stop();
         self.sources.iter().for_each(|source| source.close());
         self.wake();
     }

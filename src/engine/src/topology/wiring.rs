@@ -6,13 +6,14 @@ use crate::arena::Record;
 use crate::batch::BatchLimit;
 use crate::cell::StageCell;
 use crate::link::{Inlet, InletEnd, Outlet, OutletTarget, remote};
+use crate::orders::Orders;
 use crate::outputs::Port;
 use crate::queue::LocalQueue;
 use crate::stats::{Depth, LinkStats, StageStats};
 use crate::time::{Clock, WorkerStats};
 use crate::topology::builder::TopologyBuilder;
 use crate::topology::{Topology, TopologyStats};
-use crate::worker::{Orders, Worker};
+use crate::worker::Worker;
 
 /// The ends of every stage, filled link by link.
 struct Ends {
@@ -33,7 +34,7 @@ pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize], cor
     ends.links(&plan, order);
     ends.sinks(&mut plan);
 
-    let orders = Arc::new(Orders::default());
+    let orders = Arc::new(Orders::new());
     let mut stats = TopologyStats { links: ends.stats, stages: Vec::new(), workers: Vec::new() };
     let mut workers = Vec::new();
     for ((worker, core), locals) in plan.workers.iter().zip(cores).zip(ends.locals) {

@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
-use super::limits::{CHUNK_BYTES_MAX, COMMITMENT_BYTES_MAX, MESSAGE_BYTES_MAX, PROOF_BYTES_MAX, PROOF_BYTES_MIN};
+use super::limits::{
+    CHUNK_BYTES_MAX, COMMITMENT_BYTES_MAX, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX, PROOF_BYTES_MAX, PROOF_BYTES_MIN,
+};
 
 /// Why bytes are no chunk message. Offsets count from the start of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -14,6 +16,15 @@ pub enum ChunkDecodeError {
         /// Bytes of the message.
         bytes: usize,
     },
+    /// An outer frame over the limit, whatever it holds.
+    #[error("outer frame of {bytes} bytes exceeds the limit of {FRAME_BYTES_MAX} bytes")]
+    FrameTooLong {
+        /// Bytes of the frame.
+        bytes: usize,
+    },
+    /// An outer frame of something else.
+    #[error("outer frame is not of the chunk protocol")]
+    Protocol,
     /// A field reaches beyond the end.
     #[error("chunk message field at byte {offset} is cut off, the message is shorter than it declares")]
     Truncated {

@@ -5,6 +5,13 @@ use super::error::LimitError;
 /// Bytes of the longest message that is decoded, whatever it holds. Source: ant-protocol 5.0.1, `MAX_WIRE_MESSAGE_SIZE`.
 pub const MESSAGE_BYTES_MAX: usize = 5 * 1_024 * 1_024;
 
+/// The protocol's name, which an outer frame begins with. Source: ant-protocol 5.0.1, `CHUNK_PROTOCOL_ID`.
+pub const PROTOCOL: &str = "autonomi.ant.chunk.v1";
+
+/// Bytes of the longest outer frame that is decoded: the longest message, and 16 KiB for sender, key and signature, which
+/// take 5.4 kB.
+pub const FRAME_BYTES_MAX: usize = MESSAGE_BYTES_MAX + 16 * 1_024;
+
 /// Bytes of the largest chunk. Source: ant-protocol 5.0.1, `MAX_CHUNK_SIZE`.
 pub const CHUNK_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 

@@ -53,14 +53,18 @@
 //! only ever appended there. Variants 8 and 9 and errors 9 and 10 came after its release 2.3, variants 10 to 13 with
 //! 3.x; an older peer refuses them as unknown.
 //!
+//! On the network a message travels in an [`OuterFrame`], which says who sends it and is signed.
+//!
 //! # Limits
 //!
 //! As in a node of the network, [`decode`] refuses messages over [`MESSAGE_BYTES_MAX`] bytes and looks at no other limit;
 //! [`check_chunk`], [`check_proof`] and [`check_commitment`] belong to the handlers.
 
+mod announced;
 mod decode;
 mod encode;
 mod error;
+mod frame;
 mod limits;
 mod message;
 mod numbers;
@@ -68,12 +72,14 @@ mod parts;
 mod reader;
 mod response;
 
+pub use announced::announced_len;
 pub use decode::{DECODE_FAILURES, DECODES, decode, span_of};
 pub use encode::put_trailer;
 pub use error::{ChunkDecodeError, LimitError};
+pub use frame::{OuterFrame, decode_frame, frame_head, frame_sender, frame_signature, is_framed};
 pub use limits::{
-    CHUNK_BYTES_MAX, COMMITMENT_BYTES_MAX, MESSAGE_BYTES_MAX, PROOF_BYTES_MAX, PROOF_BYTES_MIN, check_chunk,
-    check_commitment, check_proof,
+    CHUNK_BYTES_MAX, COMMITMENT_BYTES_MAX, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX, PROOF_BYTES_MAX, PROOF_BYTES_MIN,
+    PROTOCOL, check_chunk, check_commitment, check_proof,
 };
 pub use message::{Address, ChunkBody, ChunkMessage, MerkleCandidateQuoteRequest, PutRequest, QuoteRequest};
 pub use parts::{HEADER_BYTES_MAX, Parts};

@@ -1,5 +1,6 @@
 //! The protocols of the node in one behaviour.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use libp2p::connection_limits::{self, ConnectionLimits};
@@ -10,6 +11,7 @@ use libp2p::{identify, ping};
 use crate::config::NetConfig;
 use crate::metadata;
 use crate::relay::Relay;
+use crate::workers::{Placement, Placing};
 
 /// The protocol version of identify, as js-waku and nwaku have it.
 const IDENTIFY_VERSION: &str = "ipfs/0.1.0";
@@ -25,10 +27,12 @@ pub(crate) struct Behaviour<R: Relay> {
     ping: ping::Behaviour,
     pub(crate) metadata: metadata::Exchange,
     pub(crate) relay: Toggle<R>,
+    /// Last, as it must be.
+    placing: Toggle<Placing>,
 }
 
 impl<R: Relay> Behaviour<R> {
-    pub(crate) fn new(config: &NetConfig, relay: Option<R>) -> Self {
+    pub(crate) fn new(config: &NetConfig, relay: Option<R>, placement: Option<Arc<Placement>>) -> Self {
         let identify = identify::Config::new(IDENTIFY_VERSION.to_owned(), config.key.keypair().public())
             .with_agent_version(config.agent.clone())
             .with_push_listen_addr_updates(true)
@@ -40,6 +44,7 @@ impl<R: Relay> Behaviour<R> {
             ping: ping::Behaviour::new(ping::Config::new().with_timeout(Duration::from_secs(20))),
             metadata: metadata::build(),
             relay: relay.into(),
+            placing: placement.map(Placing::new).into(),
         }
     }
 }

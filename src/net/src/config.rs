@@ -53,6 +53,10 @@ pub struct NetConfig {
     pub send_forwarded_for: Duration,
     /// Whose implementation of Noise, yamux and mplex connections use.
     pub transport: TransportKind,
+    /// Threads that connections are spread over (`--net-workers`); with none, all run on the runtime that the network is started in.
+    pub workers: usize,
+    /// The cores that these threads are bound to, in turn; with none, they run wherever the system puts them.
+    pub worker_cores: Vec<usize>,
     /// Addresses whose peers are not punished for being many. Loopback by default: all peers of a test share it.
     pub colocation_whitelist: Vec<IpAddr>,
 }
@@ -79,6 +83,8 @@ impl NetConfig {
             send_published_for: Duration::from_secs(5),
             send_forwarded_for: Duration::from_secs(1),
             transport: TransportKind::default(),
+            workers: 0,
+            worker_cores: Vec::new(),
             colocation_whitelist: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         }
     }

@@ -87,6 +87,8 @@ counters! {
     METADATA_FAILED,
     /// Metadata frames that were too long or did not parse.
     METADATA_MALFORMED,
+    /// Times that a connection's task was woken by another thread than its worker.
+    CROSS_WORKER_WAKES,
     /// Bytes read from sockets, all protocols and overheads included.
     SOCKET_BYTES_IN,
     /// Bytes written to sockets, all protocols and overheads included.

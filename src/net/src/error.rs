@@ -48,6 +48,9 @@ pub enum NetError {
     /// The same, of our own transport.
     #[error("the node key cannot secure connections: {0}; give another one with --nodekey")]
     Transport(#[from] crate::TransportError),
+    /// The system refused a thread that connections live on.
+    #[error("the system refuses the threads of the network: {0}; ask for fewer with --net-workers")]
+    Workers(#[source] io::Error),
     /// The relay router refused its parameters.
     #[error("the relay router refused its parameters: {reason}")]
     Relay {

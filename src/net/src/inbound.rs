@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use levada_engine::seen::Set;
 use levada_engine::{Arena, Held};
 use levada_wire::waku::WakuRecord;
 
@@ -21,6 +22,12 @@ pub trait Inbound: Send + Sync + 'static {
 
     /// The number under which the records of messages name a pubsub topic; none if they are not wanted.
     fn topic(&self, name: &str) -> Option<u32>;
+
+    /// The set of ids that the message path uses, for the router to use the same; without one it has its own. Its marks in it are
+    /// [`levada_router::SEEN_MARKS`], and it leaves it to the path to forget old ids.
+    fn seen(&self) -> Option<Arc<Set>> {
+        None
+    }
 
     /// Takes a message that relay received for the first time: the encoded WakuMessage in its slot, and in its record the id, the number
     /// of the topic and the peer. A verdict follows through the handle.

@@ -25,12 +25,15 @@ mod shards;
 mod stall;
 mod start;
 mod transport;
+mod witness;
+mod workers;
 
 pub use config::{NetConfig, peer_address};
 pub use error::{AddressError, NetError, NodeKeyError, PublishError, ReportError, SubscribeError};
 pub use handle::NetHandle;
 pub use inbound::{Inbound, Refused, Verdict};
 pub use key::NodeKey;
+pub use levada_router::SEEN_MARKS;
 pub use libp2p::{Multiaddr, PeerId};
 pub use metadata::PROTOCOL as METADATA_PROTOCOL;
 pub use peers::{Direction, PeerHandle, PeerInfo};

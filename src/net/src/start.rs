@@ -25,6 +25,7 @@ use crate::relay::{Relay, RouterKind, own, stock};
 use crate::service::Service;
 use crate::stall::Stall;
 use crate::transport;
+use crate::workers::{Placement, Workers};
 
 /// Peers outside of every mesh, and clients between two requests, have no stream open and are still wanted.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(u64::MAX);
@@ -70,11 +71,18 @@ async fn start_with<R: Relay + Send>(
     inbound: Arc<dyn Inbound>,
     stall: Arc<Stall>,
 ) -> Result<(NetHandle, NetTask), NetError> {
+    let placement = (config.workers > 0).then(|| Arc::new(Placement::new(config.workers)));
+    let swarm_config = match &placement {
+        Some(placement) => {
+            Config::with_executor(Workers::start(placement.clone(), &config.worker_cores).map_err(NetError::Workers)?)
+        }
+        None => Config::with_tokio_executor(),
+    };
     let mut swarm = Swarm::<Behaviour<R>>::new(
         transport::build(config.key.keypair(), config.transport)?,
-        Behaviour::new(&config, relay),
+        Behaviour::new(&config, relay, placement),
         config.key.peer_id(),
-        Config::with_tokio_executor().with_idle_connection_timeout(IDLE_TIMEOUT),
+        swarm_config.with_idle_connection_timeout(IDLE_TIMEOUT),
     );
     for address in &config.external_addresses {
         swarm.add_external_address(address.clone());

@@ -10,7 +10,9 @@ use bytes::Bytes;
 use levada_engine::{Arena, Held};
 use levada_net::RouterKind::{Levada, Stock};
 use levada_net::relay::Relay;
-use levada_net::{Inbound, NetConfig, PublishError, Refused, RouterKind, Verdict, counters, start};
+use levada_net::{
+    Inbound, NetConfig, NetHandle, PublishError, Refused, RouterKind, TransportKind, Verdict, counters, start,
+};
 use levada_wire::waku::WakuRecord;
 use libp2p::swarm::SwarmEvent;
 use support::raw::{self, Ask, Muxer, ToTheEnd};
@@ -73,48 +75,54 @@ fn lent_bytes(node: &Node) -> usize {
     node.arena.usage().map(|class| class.payload_bytes * class.slots_in_use as usize).sum()
 }
 
+/// Publishes numbered messages from slots as long as `window` lets it.
+async fn publish_all(handle: NetHandle, arena: Arc<Arena<WakuRecord>>, messages: u32, window: Arc<Semaphore>) {
+    for number in 0..messages {
+        window.acquire().await.unwrap().forget();
+        let mut slot = arena.claim(STALL_MESSAGE_BYTES).unwrap().hold();
+        slot.payload_mut()[..4].copy_from_slice(&number.to_be_bytes());
+        slot.set_len(STALL_MESSAGE_BYTES);
+        assert_eq!(handle.publish(TOPIC, slot.share().into_bytes(), None).await, Ok(8));
+    }
+}
+
+const STALL_MESSAGE_BYTES: usize = 100_000;
+
+/// One of eight peers does not read. The others are sent 10 000 messages in the deep mode.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_peer_costs_bounded_memory_and_the_others_receive_everything() {
-    const MESSAGES: u32 = 600;
-    const BYTES: usize = 100_000;
     const ARENA: usize = 64 << 20;
     const QUEUE: usize = 1 << 20;
-    let narrow = NetConfig { send_queue_bytes: QUEUE, ..config(Levada) };
-    let mut middle = Node::start_with(narrow, usize::MAX, ARENA).await;
-    let from = Node::start(dialling(Levada, &middle.tcp())).await;
-    let mut one = Node::start(dialling(Levada, &middle.tcp())).await;
-    let mut other = Node::start(dialling(Stock, &middle.tcp())).await;
+    const WINDOW: usize = 8;
+    let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep != "0") { 10_000 } else { 400 };
+    let narrow = NetConfig { send_queue_bytes: QUEUE, workers: 2, ..config(Levada) };
+    let middle = Node::start_with(narrow, usize::MAX, ARENA).await;
+    let mut others = Vec::new();
+    for number in 0..7 {
+        let transport = if number % 2 == 0 { TransportKind::Levada } else { TransportKind::Stock };
+        others.push(Node::start(NetConfig { transport, ..dialling(Levada, &middle.tcp()) }).await);
+    }
     let mut stalled = raw::peer(&Muxer::Yamux, false, 150 * 1_024);
     raw::connect(&mut stalled, &middle.tcp()).await;
     Relay::subscribe(&mut stalled.behaviour_mut().relay, TOPIC).unwrap();
     // From here on it is not run any more: its connection reads until its few events are not taken.
-    raw::beside(&mut stalled, middle.meshed(4)).await;
-    from.meshed(1).await;
+    raw::beside(&mut stalled, middle.meshed(8)).await;
     let drops = counters::SEND_QUEUE_DROPS.value();
-    let (window, mut most) = (Arc::new(Semaphore::new(4)), 0);
-    let opened = window.clone();
-    let publisher = tokio::spawn(async move {
-        for number in 0..MESSAGES {
-            opened.acquire().await.unwrap().forget();
-            let mut data = vec![1; BYTES];
-            data[..4].copy_from_slice(&number.to_be_bytes());
-            assert_eq!(from.handle.publish(TOPIC, data.into(), None).await, Ok(1));
-        }
-        from
-    });
-    for number in 0..MESSAGES {
-        let message = middle.receive().await;
-        assert_eq!(message.data[..4], number.to_be_bytes());
-        middle.judge(message, Verdict::Accept).await;
-        for node in [&mut one, &mut other] {
-            assert_eq!(node.receive().await.data[..4], number.to_be_bytes());
+    let (window, mut most) = (Arc::new(Semaphore::new(WINDOW)), 0);
+    let (handle, arena) = (middle.handle.clone(), middle.arena.clone());
+    let publisher = tokio::spawn(publish_all(handle, arena, messages, window.clone()));
+    for number in 0..messages {
+        for node in &mut others {
+            let message = node.receive().await;
+            assert_eq!(message.data[..4], number.to_be_bytes());
+            node.judge(message, Verdict::Ignore).await;
         }
         most = most.max(lent_bytes(&middle));
         window.add_permits(1);
     }
     publisher.await.unwrap();
     // The message cache, whose slots are half as large again as the messages; the queue of the stalled peer; what is under way.
-    let bound = ARENA / 4 * 8 / 5 + QUEUE + 8 * 150 * 1_024;
+    let bound = ARENA / 4 * 8 / 5 + QUEUE + 2 * WINDOW * 150 * 1_024;
     assert!(most <= bound, "{most} of {bound} bytes");
     until(async || counters::SEND_QUEUE_DROPS.value() > drops).await;
     drop(stalled);

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use levada_wire::mux::MuxFault;
+use levada_wire::noise::PayloadError;
 use multistream_select::NegotiationError;
 
 /// Why a connection was not set up, or why it ended. Each is the end of that one connection and of nothing else.
@@ -85,6 +87,18 @@ impl TransportError {
             Self::Closed | Self::GoneAway { .. } => io::ErrorKind::ConnectionAborted,
             _ => io::ErrorKind::InvalidData,
         }
+    }
+}
+
+impl From<PayloadError> for TransportError {
+    fn from(PayloadError: PayloadError) -> Self {
+        Self::Payload
+    }
+}
+
+impl From<MuxFault> for TransportError {
+    fn from(fault: MuxFault) -> Self {
+        Self::Violation { muxer: fault.muxer, rule: fault.rule }
     }
 }
 

@@ -1,16 +1,15 @@
 //! TCP and WebSocket, and on them either libp2p's stock upgrades or our own: Noise, and yamux or mplex.
 
-mod counted;
 pub mod counters;
 pub mod error;
-mod mplex;
 mod mux;
 mod noise;
+mod socket;
 mod stock;
 mod upgrade;
-mod yamux;
 
 use std::fmt;
+use std::future::ready;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +24,8 @@ use libp2p::identity::Keypair;
 use libp2p::{PeerId, dns, tcp, websocket};
 
 use crate::error::NetError;
-use counted::Counted;
 use noise::NoiseKeys;
+use socket::Socket;
 
 /// From the first byte to a multiplexed, authenticated connection. nwaku gives up after the same time.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -98,13 +97,15 @@ fn is_initiator(point: &ConnectedPoint) -> bool {
 ///
 /// A machine without a readable resolver configuration can still dial numeric addresses, so that is no reason not to start.
 fn resolving() -> dns::tokio::Transport<
-    impl Transport<Output = Counted<tcp::tokio::TcpStream>, Error = std::io::Error, Dial: Send, ListenerUpgrade: Send>
-    + Send
-    + Unpin,
+    impl Transport<Output = Socket, Error = std::io::Error, Dial: Send, ListenerUpgrade: Send> + Send + Unpin,
 > {
-    let counted = || tcp::tokio::Transport::new(tcp::Config::new().nodelay(true)).map(|stream, _| Counted::new(stream));
-    dns::tokio::Transport::system(counted()).unwrap_or_else(|error| {
+    let settled = || {
+        tcp::tokio::Transport::new(tcp::Config::new().nodelay(true))
+            .and_then(|stream, point| ready(Socket::settle(stream, &point)))
+            .map_err(|error| error.into_inner())
+    };
+    dns::tokio::Transport::system(settled()).unwrap_or_else(|error| {
         tracing::warn!(%error, "no resolver configuration: only numeric addresses can be dialled");
-        dns::tokio::Transport::custom(counted(), ResolverConfig::default(), ResolverOpts::default())
+        dns::tokio::Transport::custom(settled(), ResolverConfig::default(), ResolverOpts::default())
     })
 }

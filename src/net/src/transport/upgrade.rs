@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::mplex::{self, Mplex};
+use levada_wire::mux::yamux::{self, Yamux};
 use libp2p::PeerId;
 use libp2p::core::muxing::StreamMuxerBox;
 use multistream_select::{Version, dialer_select_proto, listener_select_proto};
 
 use super::counters::HANDSHAKES_REFUSED;
 use super::error::TransportError;
-use super::mplex::{self, Mplex};
 use super::mux::Muxer;
 use super::noise::{self, NoiseKeys, Secure, handshake};
-use super::yamux::{self, Yamux};
 
 /// yamux is preferred; mplex is there because a stock js-waku light client offers nothing else.
 pub(super) const MUXERS: [&str; 2] = [yamux::PROTOCOL, mplex::PROTOCOL];

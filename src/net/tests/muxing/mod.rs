@@ -39,7 +39,7 @@ pub enum Side {
 
 pub fn transport(side: Side, key: &Keypair) -> Boxed<Connection> {
     if side == Side::Levada {
-        return build_transport(key, TransportKind::Levada).unwrap();
+        return build_transport(key, TransportKind::Levada, None).unwrap();
     }
     let secure = tcp::tokio::Transport::new(tcp::Config::new().nodelay(true))
         .upgrade(Version::V1Lazy)

@@ -18,7 +18,7 @@ use super::queue::Link;
 use crate::peers::PeerHandle;
 
 /// What the router keeps of a message: nothing until it is accepted, since its record is written until then.
-pub(crate) type Handle = Option<Arc<Outgoing>>;
+pub(crate) type Handle = Option<Outgoing>;
 
 /// A peer with at least one connection.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! A message that has come goes to the router and, if it is new, to the node's message path.
 
 use levada_engine::{Held, HeldUnique};
-use levada_router::{Incoming, Received, Refusal, TopicIndex, Verdict};
-use levada_wire::hash::message_id;
+use levada_router::{Incoming, Received, Refusal, Verdict};
+use levada_wire::gossipsub::stream::Publication;
 use levada_wire::waku::{Origin, WakuRecord};
 use libp2p::PeerId;
 
+use super::arrivals::{Arrived, Identified};
 use super::core::Handle;
-use super::frame::Publication;
 use super::shared::Shared;
 use crate::counters;
 use crate::inbound::Refused;
@@ -19,22 +19,23 @@ const TOO_LARGE_PENALTY: f64 = 0.1;
 #[derive(Debug)]
 pub(crate) enum Parked {
     /// The router has too many that await a verdict.
-    Unjudged { message: Held<WakuRecord>, topic: TopicIndex, is_anonymous: bool },
+    Unjudged(Identified),
     /// The message path is full.
     Unpushed(Held<WakuRecord>),
 }
 
 impl Shared {
-    /// Takes a message whose last field has come.
+    /// Takes a message whose last field has come; gives it back if it is to be delivered.
     pub(crate) fn arrive(
         &self,
         peer: &PeerId,
         slot: Option<HeldUnique<WakuRecord>>,
         publication: Publication<'_>,
-    ) -> Result<(), Parked> {
+    ) -> Option<Arrived> {
+        let Publication { data_bytes: bytes, is_anonymous, .. } = publication;
         let Some(mut slot) = slot else {
-            self.refuse_too_large(peer, publication.data_bytes);
-            return Ok(());
+            self.refuse_too_large(peer, bytes);
+            return None;
         };
         let known = std::str::from_utf8(publication.topic).ok().and_then(|name| {
             let core = self.core();
@@ -45,25 +46,23 @@ impl Shared {
         });
         let Some((topic, number, handle)) = known else {
             counters::MESSAGES_DROPPED.add(1);
-            return Ok(());
+            return None;
         };
-        slot.set_len(publication.data_bytes);
-        let id = message_id(&slot.payload_mut()[..publication.data_bytes]);
+        slot.set_len(bytes);
         *slot.record_mut() = WakuRecord {
-            id,
             id_known: true,
             topic: number,
             peer: handle.0,
             origin: Origin::Gossip,
             ..WakuRecord::default()
         };
-        self.judge(peer, slot.share(), topic, publication.is_anonymous)
+        Some(Arrived { slot, bytes, topic, is_anonymous })
     }
 
     /// Tries again what was parked.
     pub(crate) fn resume(&self, peer: &PeerId, parked: Parked) -> Result<(), Parked> {
         match parked {
-            Parked::Unjudged { message, topic, is_anonymous } => self.judge(peer, message, topic, is_anonymous),
+            Parked::Unjudged(message) => self.deliver(peer, message),
             Parked::Unpushed(message) => self.push(message),
         }
     }
@@ -73,7 +72,7 @@ impl Shared {
         match parked {
             Parked::Unpushed(message) => self.orphans().push(message),
             // It counts as not seen, and may come again from elsewhere.
-            Parked::Unjudged { .. } => {}
+            Parked::Unjudged(_) => {}
         }
     }
 
@@ -87,20 +86,18 @@ impl Shared {
         }
     }
 
-    fn judge(
-        &self,
-        peer: &PeerId,
-        message: Held<WakuRecord>,
-        topic: TopicIndex,
-        is_anonymous: bool,
-    ) -> Result<(), Parked> {
+    /// Has the router look whether a message is new; if so, it goes to the message path.
+    pub(crate) fn deliver(&self, peer: &PeerId, arrived: Identified) -> Result<(), Parked> {
+        let Identified { message, topic, is_anonymous } = arrived;
         let bytes = message.payload().len();
         let incoming =
             Incoming { id: message.record().id, topic, bytes: bytes as u32, anonymous: is_anonymous, handle: None };
         match self.received(peer, incoming) {
             None => return Ok(()),
             Some(Received::New) => {}
-            Some(Received::Refused(Refusal::Full)) => return Err(Parked::Unjudged { message, topic, is_anonymous }),
+            Some(Received::Refused(Refusal::Full)) => {
+                return Err(Parked::Unjudged(Identified { message, topic, is_anonymous }));
+            }
             Some(Received::Duplicate) => {
                 counters::MESSAGES_DUPLICATE.add(1);
                 return Ok(());

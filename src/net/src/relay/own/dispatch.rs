@@ -1,7 +1,5 @@
 //! What the router wants done becomes frames in the queues of the peers.
 
-use std::sync::Arc;
-
 use bytes::{BufMut, BytesMut};
 use levada_router::{Action, Actions, Message, Moment, PeerIndex, Reason};
 use levada_wire::gossipsub;
@@ -126,7 +124,7 @@ impl Core {
                 Reason::Published => queue.limits().published_for,
                 Reason::Forwarded | Reason::Requested => queue.limits().forwarded_for,
             };
-            let queued = queue.push(Arc::clone(outgoing), now.after(age), now);
+            let queued = queue.push(message.id, outgoing, now.after(age), now);
             drop(queue);
             sent.queued += usize::from(queued);
             occupant.link.wake();

@@ -1,8 +1,9 @@
 //! The relay of the node's own: `levada-router` on the swarm, with payloads that never leave the arena.
 //!
-//! A message, in the order of the files: `reader` reads it from its stream into a slot as `frame` takes the bytes apart; `deliver` has
-//! the router look whether it is new and hands it to the message path; the verdict comes back in `relay`; `dispatch` puts one reference
-//! to the slot, with one encoded header, into the `queue` of each onward peer; and `writer` writes it from where it lies.
+//! A message, in the order of the files: `reader` reads it from its stream into a slot as the frame is taken apart; `arrivals` computes
+//! its id, beside those of others; `deliver` has the router look whether it is new and hands it to the message path; the verdict comes
+//! back in `relay`; `dispatch` puts a reference to the slot, with the encoded header, into the `queue` of each onward peer; and `writer`
+//! writes it from where it lies.
 //!
 //! # Memory
 //!
@@ -11,10 +12,11 @@
 //! | the router's tables | [`levada_router`] |
 //! | message cache | a quarter of the arena, at most 64 MiB; half of that goes whenever the arena is nearly full |
 //! | send queue of a peer | [`NetConfig::send_queue_bytes`] of slots that the queues share, and [`CONTROL_QUEUE_BYTES`] of control frames |
-//! | message that is read | its slot, one a connection |
+//! | messages that are read | their slots: a connection's are what a turn of its reader brings, 1 MiB, and one message |
 //! | messages that found no room before their connections closed | what the router lets await a verdict |
 //! | control message that is read | [`CONTROL_BYTES_MAX`] |
 
+mod arrivals;
 mod behaviour;
 mod connection;
 mod core;
@@ -22,7 +24,6 @@ mod deliver;
 mod dispatch;
 mod entries;
 mod events;
-mod frame;
 mod heartbeat;
 mod outgoing;
 mod protocols;
@@ -36,6 +37,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use levada_router::{Config, Limits, Rng, Router, ScoreParams};
+use levada_wire::gossipsub::stream::FrameLimits;
 
 pub(crate) use behaviour::OwnRelay;
 
@@ -44,7 +46,6 @@ use crate::config::NetConfig;
 use crate::error::NetError;
 use crate::inbound::Inbound;
 use crate::stall::Stall;
-use frame::FrameLimits;
 use queue::QueueLimits;
 use shared::Shared;
 
@@ -68,7 +69,11 @@ pub(crate) fn own(config: &NetConfig, inbound: Arc<dyn Inbound>, stall: Arc<Stal
     let heartbeat_every = router_config.heartbeat;
     // The standard library seeds its hash tables from the system's entropy.
     let rng = Rng::new(RandomState::new().hash_one(config.key.peer_id()));
-    let router = Router::new(router_config, rng).map_err(|error| NetError::Relay { reason: error.to_string() })?;
+    let router = match inbound.seen() {
+        Some(ids) => Router::sharing(router_config, rng, ids),
+        None => Router::new(router_config, rng),
+    };
+    let router = router.map_err(|error| NetError::Relay { reason: error.to_string() })?;
     let core = Core::new(router, config.cluster_id, config.message_bytes_max);
     let data_bytes_max = config.message_bytes_max.min(inbound.arena().payload_bytes_max());
     let frames = FrameLimits {

@@ -1,13 +1,13 @@
-//! A message as it leaves: encoded once, shared by the send queues of all peers and by the message cache.
+//! A message as it leaves: encoded once, and in the send queues of all peers and the message cache by references to its parts. A copy of
+//! it is a few reference counts, so that nothing is allocated for a message that goes on.
 
 use bytes::Bytes;
 use levada_engine::Held;
 use levada_wire::gossipsub::PublishHeader;
-use levada_wire::hash::Digest;
 use levada_wire::waku::WakuRecord;
 
 /// Where the data lies. It is never copied.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Payload {
     /// In the slot it was received into.
     Slot(Held<WakuRecord>),
@@ -33,9 +33,8 @@ impl Payload {
 }
 
 /// One frame: what stands in front of the data, the data, and what stands behind it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
-    pub(crate) id: Digest,
     header: PublishHeader,
     payload: Payload,
     /// The topic, the same bytes for all messages on it.
@@ -43,8 +42,8 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn new(id: Digest, header: PublishHeader, payload: Payload, trailer: Bytes) -> Self {
-        Self { id, header, payload, trailer }
+    pub(crate) fn new(header: PublishHeader, payload: Payload, trailer: Bytes) -> Self {
+        Self { header, payload, trailer }
     }
 
     /// The bytes on the wire, in order.

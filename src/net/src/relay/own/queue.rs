@@ -4,7 +4,7 @@
 //! [`QueueLimits::control_bytes_max`] of control frames.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -30,7 +30,7 @@ pub(crate) struct QueueLimits {
 pub(crate) enum Frame {
     /// Control frames, one behind the other.
     Control(Bytes),
-    Message(Arc<Outgoing>),
+    Message(Outgoing),
 }
 
 impl Frame {
@@ -44,7 +44,8 @@ impl Frame {
 
 #[derive(Debug)]
 struct Waiting {
-    message: Arc<Outgoing>,
+    id: Digest,
+    message: Outgoing,
     expires: Moment,
 }
 
@@ -69,7 +70,7 @@ impl SendQueue {
     }
 
     /// Appends a message; `false`, and counted, if there is no room for it.
-    pub(crate) fn push(&mut self, message: Arc<Outgoing>, expires: Moment, now: Moment) -> bool {
+    pub(crate) fn push(&mut self, id: Digest, message: &Outgoing, expires: Moment, now: Moment) -> bool {
         let bytes = message.kept_bytes();
         if self.bytes + bytes > self.limits.bytes_max {
             self.expire(now);
@@ -80,7 +81,7 @@ impl SendQueue {
             return false;
         }
         self.bytes += bytes;
-        self.messages.push_back(Waiting { message, expires });
+        self.messages.push_back(Waiting { id, message: message.clone(), expires });
         true
     }
 
@@ -98,7 +99,7 @@ impl SendQueue {
         if !self.control.is_empty() {
             return Some(Frame::Control(self.control.split().freeze()));
         }
-        while let Some(Waiting { message, expires }) = self.messages.pop_front() {
+        while let Some(Waiting { message, expires, .. }) = self.messages.pop_front() {
             self.bytes -= message.kept_bytes();
             if expires > now {
                 return Some(Frame::Message(message));
@@ -110,7 +111,7 @@ impl SendQueue {
 
     /// Takes a message out that the peer has got from elsewhere.
     pub(crate) fn cancel(&mut self, id: &Digest) {
-        self.retain(|waiting| waiting.message.id != *id);
+        self.retain(|waiting| waiting.id != *id);
     }
 
     /// Drops what has waited for too long.
@@ -180,14 +181,16 @@ mod tests {
         forwarded_for: Duration::from_secs(1),
     };
 
-    fn message(number: u8, bytes: usize) -> Arc<Outgoing> {
+    /// Queues a message of so many bytes, each of them its number.
+    fn push(queue: &mut SendQueue, number: u8, bytes: usize, expires: Moment, now: Moment) -> bool {
         let header = PublishHeader::new("t", bytes).expect("a short frame");
-        Arc::new(Outgoing::new([number; 32], header, Payload::Bytes(vec![number; bytes].into()), Bytes::new()))
+        let message = Outgoing::new(header, Payload::Bytes(vec![number; bytes].into()), Bytes::new());
+        queue.push([number; 32], &message, expires, now)
     }
 
     fn id_of(frame: Option<Frame>) -> Option<u8> {
         match frame? {
-            Frame::Message(message) => Some(message.id[0]),
+            Frame::Message(message) => message.parts()[1].first().copied(),
             Frame::Control(_) => None,
         }
     }
@@ -196,19 +199,19 @@ mod tests {
     fn bytes_are_bounded_and_what_does_not_fit_is_counted() {
         let mut queue = SendQueue::new(LIMITS);
         let (now, later) = (Moment::ZERO, Moment::from_nanos(1));
-        assert!(queue.push(message(1, 600), later, now) && !queue.push(message(2, 600), later, now));
-        assert!(queue.push(message(3, 400), later, now));
+        assert!(push(&mut queue, 1, 600, later, now) && !push(&mut queue, 2, 600, later, now));
+        assert!(push(&mut queue, 3, 400, later, now));
         assert_eq!((queue.bytes(), queue.take_dropped(), queue.take_dropped()), (1_000, 1, 0));
         assert_eq!((id_of(queue.pop(now)), id_of(queue.pop(now)), id_of(queue.pop(now))), (Some(1), Some(3), None));
-        assert!(queue.push(message(4, 5_000), later, now), "a large message goes when nothing else waits");
+        assert!(push(&mut queue, 4, 5_000, later, now), "a large message goes when nothing else waits");
     }
 
     #[test]
     fn what_is_too_old_makes_room() {
         let mut queue = SendQueue::new(LIMITS);
         let [now, then, later] = [0, 10, 20].map(Moment::from_nanos);
-        assert!(queue.push(message(1, 900), then, now) && queue.push(message(2, 100), later, now));
-        assert!(queue.push(message(3, 900), later, then), "the first has expired");
+        assert!(push(&mut queue, 1, 900, then, now) && push(&mut queue, 2, 100, later, now));
+        assert!(push(&mut queue, 3, 900, later, then), "the first has expired");
         assert_eq!((queue.take_dropped(), id_of(queue.pop(then)), id_of(queue.pop(later))), (1, Some(2), None));
         assert_eq!((queue.take_dropped(), queue.bytes()), (1, 0));
     }
@@ -217,7 +220,7 @@ mod tests {
     fn control_goes_first_and_what_is_cancelled_does_not_go() {
         let mut queue = SendQueue::new(LIMITS);
         let (now, later) = (Moment::ZERO, Moment::from_nanos(1));
-        assert!(queue.push(message(1, 10), later, now) && queue.push(message(2, 10), later, now));
+        assert!(push(&mut queue, 1, 10, later, now) && push(&mut queue, 2, 10, later, now));
         assert!(queue.push_control(b"first") && queue.push_control(b"two") && !queue.push_control(b"!"));
         queue.cancel(&[1; 32]);
         assert!(matches!(queue.pop(now), Some(Frame::Control(bytes)) if bytes == "firsttwo"[..]));

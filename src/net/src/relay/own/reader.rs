@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use futures::AsyncRead;
 use levada_engine::HeldUnique;
+use levada_wire::gossipsub::stream::{FrameReader, Need};
 use levada_wire::waku::WakuRecord;
 use libp2p::PeerId;
 use tokio::time::Sleep;
 
+use super::arrivals::Arrivals;
 use super::deliver::Parked;
-use super::frame::{FrameReader, Need};
 use super::shared::Shared;
 use crate::stall::Stalled;
 
@@ -21,7 +22,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(1);
 /// Bytes of control messages read at once.
 const SCRATCH_BYTES: usize = 1_024;
 /// Bytes read before the connection's other work gets its turn.
-const TURN_BYTES: usize = 512 * 1_024;
+const TURN_BYTES: usize = 1_024 * 1_024;
 
 /// What handling a message or a control entry counts for in that: many small ones cost more than their bytes tell.
 const HANDLED_BYTES: usize = 2_048;
@@ -40,8 +41,11 @@ pub(crate) struct Reader<S> {
     stream: S,
     frame: FrameReader,
     slot: Option<HeldUnique<WakuRecord>>,
+    arrivals: Arrivals,
     parked: Option<Parked>,
     stalled: Option<Stalled>,
+    /// The stream is not read any more, and what has come on it is still to be delivered.
+    ended: Option<Ended>,
     /// When to try again.
     again: Option<Pin<Box<Sleep>>>,
     scratch: [u8; SCRATCH_BYTES],
@@ -54,8 +58,10 @@ impl<S: AsyncRead + Unpin> Reader<S> {
             stream,
             frame: FrameReader::new(shared.frames),
             slot: None,
+            arrivals: Arrivals::new(),
             parked: None,
             stalled: None,
+            ended: None,
             again: None,
             scratch: [0; SCRATCH_BYTES],
             is_known: false,
@@ -67,13 +73,15 @@ impl<S: AsyncRead + Unpin> Reader<S> {
         self.parked.take()
     }
 
-    /// Reads what there is.
+    /// Reads what there is, a turn at a time, and delivers what has come whole: no message waits for the next one.
     pub(crate) fn poll(&mut self, shared: &Shared, peer: &PeerId, cx: &mut Context<'_>) -> Poll<Ended> {
         let mut turn = TURN_BYTES;
         loop {
+            self.deliver(shared, peer);
             if let Some(again) = &mut self.again {
                 ready!(again.as_mut().poll(cx));
                 self.again = None;
+                continue;
             }
             if !self.is_known {
                 self.is_known = shared.is_known(peer);
@@ -82,23 +90,52 @@ impl<S: AsyncRead + Unpin> Reader<S> {
                     continue;
                 }
             }
-            if let Some(parked) = self.parked.take() {
-                if let Err(parked) = shared.resume(peer, parked) {
-                    self.stall(shared, Some(parked));
-                    continue;
-                }
-                self.stalled = None;
+            if let Some(ended) = self.ended {
+                return Poll::Ready(ended);
             }
             if turn == 0 {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            match self.step(shared, peer, cx) {
-                Poll::Ready(Ok(bytes)) => turn = turn.saturating_sub(bytes),
-                Poll::Ready(Err(ended)) => return Poll::Ready(ended),
-                Poll::Pending => return Poll::Pending,
+            if self.gather(shared, peer, &mut turn, cx).is_pending() && self.arrivals.is_empty() {
+                return Poll::Pending;
             }
         }
+    }
+
+    /// Delivers what has come, until something is full; then there is a pause.
+    fn deliver(&mut self, shared: &Shared, peer: &PeerId) {
+        if let Some(parked) = self.parked.take_if(|_| self.again.is_none()) {
+            if let Err(parked) = shared.resume(peer, parked) {
+                return self.stall(shared, Some(parked));
+            }
+            self.stalled = None;
+        }
+        while self.parked.is_none()
+            && let Some(message) = self.arrivals.take()
+        {
+            if let Err(parked) = shared.deliver(peer, message) {
+                self.stall(shared, Some(parked));
+            }
+        }
+    }
+
+    /// Reads until the turn is over, or something must be done about what has come; pending if the stream has nothing more.
+    fn gather(&mut self, shared: &Shared, peer: &PeerId, turn: &mut usize, cx: &mut Context<'_>) -> Poll<()> {
+        while *turn > 0 && self.again.is_none() && !self.arrivals.is_full() {
+            // What a control entry says may be about a message before it.
+            if self.frame.need() == Need::Entry && !self.arrivals.is_empty() {
+                break;
+            }
+            match ready!(self.step(shared, peer, cx)) {
+                Ok(bytes) => *turn = turn.saturating_sub(bytes),
+                Err(ended) => {
+                    self.ended = Some(ended);
+                    break;
+                }
+            }
+        }
+        Poll::Ready(())
     }
 
     /// Does what the frame needs next; gives the bytes that it counts for.
@@ -140,8 +177,8 @@ impl<S: AsyncRead + Unpin> Reader<S> {
                 }))
             }
             Need::Message => {
-                if let Err(parked) = shared.arrive(peer, self.slot.take(), self.frame.message()) {
-                    self.stall(shared, Some(parked));
+                if let Some(message) = shared.arrive(peer, self.slot.take(), self.frame.message()) {
+                    self.arrivals.push(message);
                 }
                 self.frame.message_done();
                 Poll::Ready(Ok(HANDLED_BYTES))

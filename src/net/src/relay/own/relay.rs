@@ -1,7 +1,5 @@
 //! What the node asks of the router.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use levada_engine::Held;
 use levada_router::{Message, Moment, PublishError as RouterError, Verdict as RouterVerdict};
@@ -28,8 +26,8 @@ impl Core {
             return Err(too_large);
         }
         let header = PublishHeader::new(topic, bytes).map_err(|_| too_large)?;
-        let outgoing = Outgoing::new(id, header, Payload::Bytes(data), self.trailer(index));
-        let message = Message { id, topic: index, bytes: bytes as u32, handle: Some(Arc::new(outgoing)) };
+        let outgoing = Outgoing::new(header, Payload::Bytes(data), self.trailer(index));
+        let message = Message { id, topic: index, bytes: bytes as u32, handle: Some(outgoing) };
         self.router.publish(message, now, &mut self.actions).map_err(|error| match error {
             RouterError::Duplicate => PublishError::Duplicate,
             RouterError::TooLarge { bytes, bytes_max } => {
@@ -63,9 +61,9 @@ impl Core {
         let trailer = self.trailer(topic);
         let name = self.router.topic_name(topic).unwrap_or_default();
         let Ok(header) = PublishHeader::new(name, message.payload().len()) else { return };
-        let outgoing = Outgoing::new(*id, header, Payload::Slot(message), trailer);
+        let outgoing = Outgoing::new(header, Payload::Slot(message), trailer);
         if let Some(message) = self.router.awaiting(id) {
-            message.handle = Some(Arc::new(outgoing));
+            message.handle = Some(outgoing);
         }
     }
 }

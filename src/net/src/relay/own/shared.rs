@@ -6,11 +6,11 @@ use std::time::Instant;
 use levada_engine::{ClaimError, Held, HeldUnique};
 use levada_router::Moment;
 use levada_wire::error::RpcError;
+use levada_wire::gossipsub::stream::FrameLimits;
 use levada_wire::waku::WakuRecord;
 use libp2p::PeerId;
 
 use super::core::Core;
-use super::frame::FrameLimits;
 use super::queue::QueueLimits;
 use crate::inbound::Inbound;
 use crate::stall::Stall;

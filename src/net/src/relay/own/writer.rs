@@ -86,7 +86,6 @@ fn rest_of(frame: &Frame, written: usize) -> ([IoSlice<'_>; 3], usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use bytes::Bytes;
@@ -142,16 +141,16 @@ mod tests {
         writer.poll(pipe, link, || Moment::ZERO, &mut Context::from_waker(&waker))
     }
 
-    fn message(number: u8, bytes: usize) -> Arc<Outgoing> {
+    fn message(number: u8, bytes: usize) -> Outgoing {
         let header = PublishHeader::new("t", bytes).expect("a short frame");
         let trailer = Bytes::from_static(&[0x22, 1, b't']);
-        Arc::new(Outgoing::new([number; 32], header, Payload::Bytes(vec![number; bytes].into()), trailer))
+        Outgoing::new(header, Payload::Bytes(vec![number; bytes].into()), trailer)
     }
 
-    fn link(messages: &[Arc<Outgoing>]) -> Link {
+    fn link(messages: &[Outgoing]) -> Link {
         let link = Link::new(LIMITS);
         for message in messages {
-            assert!(link.queue().push(message.clone(), Moment::from_nanos(1), Moment::ZERO));
+            assert!(link.queue().push([0; 32], message, Moment::from_nanos(1), Moment::ZERO));
         }
         link
     }

@@ -6,15 +6,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::{Codec, HEADER_BYTES_MAX, Header, StreamId};
 use tokio::time::Sleep;
 
-use super::frame::{Codec, HEADER_BYTES_MAX, Header, StreamId};
 use super::limits::{STREAMS_MAX, UNTAKEN_MAX, WINDOWS_EXTRA_BYTES_MAX};
 use super::reading::Incoming;
 use super::stream::{OPENED_HERE, OPENED_THERE, Stream, keep_waker};
 use crate::transport::counters::{MUXER_VIOLATIONS, STREAMS_REFUSED};
 use crate::transport::error::TransportError;
 use crate::transport::noise::Secure;
+use crate::workers;
 
 const CODE_NORMAL: u32 = 0;
 const CODE_VIOLATION: u32 = 1;
@@ -45,6 +46,8 @@ pub(super) struct Connection<S, C> {
     /// The stream that was told last that it does not exist; it is told once.
     pub(super) last_refused: Option<StreamId>,
     pub(super) driver: Option<Waker>,
+    /// The worker of the connection's task, if that is on one. Others leave socket and records to it.
+    home: Option<usize>,
     acceptor: Option<Waker>,
     opener: Option<Waker>,
     /// The driver was woken because something waits to be sent or read, and has not had its turn.
@@ -77,6 +80,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
             open_theirs: 0,
             last_refused: None,
             driver: None,
+            home: None,
             acceptor: None,
             opener: None,
             is_nudged: false,
@@ -90,6 +94,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
     /// One turn of the connection's task. Pending unless the connection has ended.
     pub(super) fn poll_drive(&mut self, cx: &mut Context<'_>) -> Poll<TransportError> {
         keep_waker(&mut self.driver, cx);
+        self.home = workers::here();
         self.is_nudged = false;
         if self.ended.is_none()
             && let Err(error) = self.drive(cx)
@@ -285,6 +290,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
         if !std::mem::replace(&mut self.is_nudged, true) {
             self.wake_driver();
         }
+    }
+
+    /// Whether the calling thread may read, open, seal and write: it is the connection's worker, or there are none.
+    pub(super) fn is_home(&self) -> bool {
+        self.home.is_none() || self.home == workers::here()
     }
 
     /// The waker that the socket is to know, whoever polls: the one of the connection's task.

@@ -1,4 +1,5 @@
-//! Many streams on one secure connection, for yamux and mplex alike; the protocols differ in their [`Codec`] only.
+//! Many streams on one secure connection, for yamux and mplex alike; the protocols differ in their
+//! [`Codec`](levada_wire::mux::Codec) only.
 //!
 //! ```text
 //!  socket → record buffer ─ header parsed in place ─┬─ reader is there: copied to its slice          (1 copy)
@@ -17,7 +18,6 @@
 //! the state of [`limits::STREAMS_MAX`] streams of each side.
 
 mod connection;
-mod frame;
 pub(crate) mod limits;
 mod muxer;
 mod reading;
@@ -28,5 +28,4 @@ mod writing;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use frame::{Body, Codec, Frame, Greeting, HEADER_BYTES_MAX, Header, StreamId};
 pub(crate) use muxer::Muxer;

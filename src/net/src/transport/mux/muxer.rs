@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::Codec;
 use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
 
 use super::connection::Connection;
-use super::frame::Codec;
 use super::substream::Substream;
 use crate::transport::error::TransportError;
 use crate::transport::noise::Secure;

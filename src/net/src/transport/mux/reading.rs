@@ -4,9 +4,9 @@ use std::io;
 use std::task::{Context, Poll};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::{Body, Codec, Frame, Header, StreamId};
 
 use super::connection::{Connection, violation};
-use super::frame::{Body, Codec, Frame, Header, StreamId};
 use super::limits::{READER_PATIENCE, UNWINDOWED_BYTES_MAX, WAITING_BYTES_MAX};
 use super::stream::keep_waker;
 use crate::transport::counters::{SPILLED_BYTES, STREAMS_OVERFLOWED};
@@ -45,7 +45,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
         }
         let waker = self.driver_or(cx);
         let driver = &mut Context::from_waker(&waker);
-        let outcome = self.read_on(id, driver, into, kept);
+        let outcome = if self.is_home() {
+            self.read_on(id, driver, into, kept)
+        } else {
+            // The connection's task moves what comes out of its way, and wakes the reader.
+            self.give_credit(id, kept).map(|()| kept)
+        };
         let bytes = match outcome {
             Ok(bytes) => bytes,
             Err(error) => {

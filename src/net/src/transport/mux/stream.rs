@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::task::{Context, Waker};
 
-use super::frame::Greeting;
+use levada_wire::mux::Greeting;
+
 use super::limits::WINDOW_BYTES_MAX;
 
 /// One stream, as the connection knows it.

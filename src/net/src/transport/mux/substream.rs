@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::{Codec, StreamId};
 
-use super::frame::{Codec, StreamId};
 use super::muxer::{Shared, lock};
 
 /// One stream of a connection.

@@ -4,9 +4,9 @@ use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::{Codec, HEADER_BYTES_MAX, Header, StreamId};
 
 use super::connection::Connection;
-use super::frame::{Codec, HEADER_BYTES_MAX, Header, StreamId};
 use super::stream::keep_waker;
 use crate::transport::error::TransportError;
 use crate::transport::noise::PLAIN_BYTES_MAX;
@@ -48,7 +48,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
     fn poll_room(&mut self, bytes_min: usize, cx: &mut Context<'_>) -> Result<Poll<usize>, TransportError> {
         let least = bytes_min + HEADER_BYTES_MAX;
         let mut room = self.secure.room(0)?;
-        if room < least {
+        if room < least && self.is_home() {
             // A record that is full goes out at once: the next one is gathered in the same place, while that is in the cache.
             _ = self.poll_drain(cx)?;
             room = self.secure.room(least)?;
@@ -77,10 +77,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
         if let Some(kind) = self.ended {
             return Poll::Ready(Err(kind.into()));
         }
-        match self.or_fail(cx, |this, driver| Ok(this.poll_drain(driver)?))? {
-            Poll::Ready(()) => Poll::Ready(Ok(())),
-            Poll::Pending => self.wait_for_room(id, cx),
-        }
+        let drained = if self.is_home() {
+            self.or_fail(cx, |this, driver| Ok(this.poll_drain(driver)?))?.is_ready()
+        } else {
+            self.nudge();
+            self.secure.is_drained()
+        };
+        if drained { Poll::Ready(Ok(())) } else { self.wait_for_room(id, cx) }
     }
 
     /// Ends our side of the stream.

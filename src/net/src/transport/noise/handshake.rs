@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use levada_wire::noise::{self as payload, Payload, SIGNED_PREFIX};
 use libp2p::PeerId;
 use libp2p::identity::{Keypair, PublicKey};
 use snow::{Builder, HandshakeState};
 
-use super::payload::{self, Payload, SIGNED_PREFIX};
 use super::secure::Secure;
 use crate::transport::error::TransportError;
 

@@ -18,7 +18,6 @@
 mod aead;
 mod handshake;
 mod opener;
-mod payload;
 mod sealer;
 mod secure;
 

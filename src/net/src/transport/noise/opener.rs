@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::aead::{Aead, Cipher, Nonces, TAG_BYTES};
 use crate::transport::error::TransportError;
+use crate::witness::{Step, note};
 
 const PREFIX_BYTES: usize = 2;
 const RECORD_BYTES_MAX: usize = PREFIX_BYTES + u16::MAX as usize;
@@ -59,6 +60,7 @@ impl Opener {
             return Ok(false);
         }
         let at = self.start + PREFIX_BYTES;
+        note(Step::Open);
         let nonce = self.nonces.next().ok_or(TransportError::NoncesSpent)?;
         let sealed = self.buffer.get_mut(at..at + bytes).ok_or(TransportError::RecordRefused)?;
         self.cipher.open(nonce, sealed).map_err(|_| TransportError::RecordRefused)?;

@@ -2,6 +2,7 @@
 
 use super::aead::{Aead, Cipher, Nonces, TAG_BYTES};
 use crate::transport::error::TransportError;
+use crate::witness::{Step, note};
 
 /// The most plaintext that fits one record, whose length with its tag must fit 16 bits.
 pub(crate) const PLAIN_BYTES_MAX: usize = u16::MAX as usize - TAG_BYTES;
@@ -78,6 +79,7 @@ impl Sealer {
     /// Seals the open record, so that the socket may have it.
     pub(crate) fn seal(&mut self) -> Result<(), TransportError> {
         let Some(at) = self.open_at.take() else { return Ok(()) };
+        note(Step::Seal);
         let nonce = self.nonces.next().ok_or(TransportError::NoncesSpent)?;
         let plain = self.out.get_mut(at + PREFIX_BYTES..).ok_or(TransportError::Seal)?;
         let sealed_bytes = u16::try_from(plain.len() + TAG_BYTES).map_err(|_| TransportError::Seal)?;

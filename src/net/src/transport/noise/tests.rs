@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::{AsyncReadExt, AsyncWriteExt};
+use levada_wire::noise::{Payload, SIGNED_PREFIX, encode};
 use libp2p::core::upgrade::{InboundConnectionUpgrade, OutboundConnectionUpgrade};
 use libp2p::identity::Keypair;
 use libp2p::noise as stock;
@@ -10,7 +11,6 @@ use libp2p::noise as stock;
 use super::aead::{Aead, Cipher, Nonces, TAG_BYTES};
 use super::handshake::Agreed;
 use super::opener::Opener;
-use super::payload::{Payload, SIGNED_PREFIX, encode};
 use super::sealer::{PLAIN_BYTES_MAX, Sealer};
 use super::{NoiseKeys, handshake};
 use crate::transport::error::TransportError;

@@ -1,5 +1,8 @@
 //! Connections in memory: what the peer sends is written by hand.
 
+mod mplex;
+mod yamux;
+
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
@@ -8,16 +11,16 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_wire::mux::mplex::Mplex;
+use levada_wire::mux::yamux::Yamux;
+use levada_wire::mux::{Codec, Greeting, HEADER_BYTES_MAX, Header, StreamId};
 use libp2p::core::muxing::StreamMuxer;
 
+use super::Muxer;
 use super::limits::{READER_PATIENCE, STREAMS_MAX, UNTAKEN_MAX, WAITING_BYTES_MAX};
 use super::substream::Substream;
-use super::{Codec, HEADER_BYTES_MAX, Header, Muxer, StreamId};
 use crate::transport::error::TransportError;
-use crate::transport::mplex::Mplex;
-use crate::transport::mux::Greeting;
 use crate::transport::noise::Secure;
-use crate::transport::yamux::Yamux;
 
 /// One direction of a pipe.
 #[derive(Default)]

@@ -4,6 +4,7 @@
 
 mod bound;
 pub mod hash;
+pub mod machine;
 pub mod median;
 pub mod micro;
 pub mod render;

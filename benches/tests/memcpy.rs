@@ -83,7 +83,7 @@ fn rounds_copy_what_is_counted(workers: usize, archive: ArchiveChoice, expected_
     let options = Options {
         messages: MESSAGES,
         warmup: 0,
-        workers,
+        workers: vec![workers],
         archives: vec![archive],
         runs: 1,
         measured_ns_min: 50_000_000,

@@ -9,6 +9,7 @@ use levada_archive::{Archive, ArchiveMessage, DatabaseUrl, SqliteArchive};
 use levada_benches::micro::{self, ArchiveChoice, BenchError, Digests, Format, HashChoice, Options, Report, Row};
 use levada_engine::Placement;
 use levada_engine::heap::CountingAllocator;
+use levada_wire::hash::Kernel;
 use serde_json::Value;
 
 #[global_allocator]
@@ -39,11 +40,13 @@ const PROMISED: [&str; 22] = [
     "runs",
     "spread_pct",
 ];
-const EXTRAS: [&str; 13] = [
+const EXTRAS: [&str; 15] = [
     "archive",
     "workers",
     "placement",
     "hash",
+    "kernel",
+    "huge_MB",
     "digests",
     "rounds",
     "work",
@@ -101,10 +104,11 @@ fn counted(row: &Row) -> (String, [f64; 7]) {
 #[test]
 fn one_decode_one_hash_and_at_most_the_copy_of_the_archive() {
     let _alone = alone();
-    for workers in [1, 2] {
-        let report = run(&Options { workers, ..options(every_archive()) });
-        for (row, copies) in report.rows.iter().zip([0.0, 1.0, 1.0]) {
-            let name = format!("{} on {workers} workers", row.archive);
+    let report = run(&Options { workers: vec![1, 2], ..options(every_archive()) });
+    assert_eq!(report.rows.iter().map(|row| row.workers).collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2]);
+    for (rows, copies) in report.rows.chunks(2).zip([0.0, 1.0, 1.0]) {
+        for row in rows {
+            let name = format!("{} on {} workers", row.archive, row.workers);
             assert_eq!((row.decodes_per_msg, row.hashes_per_msg, row.copies_per_msg), (1.0, 1.0, copies), "{name}");
             assert_eq!(row.copied_MB, copies * PAYLOAD_MB, "{name}");
             assert!(row.hashed_MB > PAYLOAD_MB && row.hashed_MB < PAYLOAD_MB * 1.01, "{name}: {}", row.hashed_MB);
@@ -135,11 +139,16 @@ fn every_placement_and_way_to_hash_counts_the_same() {
     let mut all = Vec::new();
     for placement in [Placement::PerCore, Placement::Dedicated] {
         let hashes = vec![HashChoice::Sha2, HashChoice::Multi];
-        let report = run(&Options { placement, hashes, workers: 2, ..options(every_archive()) });
+        let report = run(&Options { placement, hashes, workers: vec![2], ..options(every_archive()) });
         let names: Vec<(&str, &str)> =
             report.rows.iter().map(|row| (row.hash.as_str(), row.archive.as_str())).collect();
         let expected = ["none", "memory", "sqlite://:memory:"].map(|archive| [("sha2", archive), ("multi", archive)]);
         assert_eq!(names, expected.concat());
+        let kernels: Vec<&str> = report.rows.iter().map(|row| row.kernel.as_str()).collect();
+        assert!(
+            kernels.chunks(2).all(|ways| ways[0] == Kernel::Sha2.name() && Kernel::from_name(ways[1]).is_ok()),
+            "{kernels:?}"
+        );
         all.push(report.rows.iter().map(counted).collect::<Vec<_>>());
     }
     assert_eq!(all[0], all[1]);
@@ -215,7 +224,8 @@ fn the_formats_agree() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0].split(',').collect::<Vec<_>>(), names);
-    assert!(lines[1].starts_with("micro,\"sqlite://a,\"\"b\"\".db\",1,per-core,multi,1,60,"), "{}", lines[1]);
+    assert!(lines[1].contains(&format!(",{},1,60,", report.rows[0].kernel)), "{}", lines[1]);
+    assert!(lines[1].starts_with("micro,\"sqlite://a,\"\"b\"\".db\",1,per-core,multi,"), "{}", lines[1]);
 
     let table = report.render(Format::Table);
     let columns: Vec<&str> = table.lines().map_while(|line| line.split_whitespace().next()).collect();
@@ -224,7 +234,7 @@ fn the_formats_agree() {
 }
 
 /// The columns that are no numbers.
-const TEXTS: [&str; 7] = ["scenario", "archive", "placement", "hash", "payload_profile", "work", "noisy"];
+const TEXTS: [&str; 8] = ["scenario", "archive", "placement", "hash", "kernel", "payload_profile", "work", "noisy"];
 
 #[test]
 fn a_file_is_left_empty_and_can_be_used_again() {
@@ -298,7 +308,7 @@ fn nothing_to_measure_is_refused() {
     for (options, option) in [
         (Options { messages: 0, ..whole.clone() }, "messages"),
         (Options { window: 0, ..whole.clone() }, "window"),
-        (Options { workers: 0, ..whole.clone() }, "workers"),
+        (Options { workers: vec![1, 0], ..whole.clone() }, "workers"),
         (Options { runs: 0, ..whole.clone() }, "runs"),
         (Options { rate_msg_per_s: Some(0), ..whole.clone() }, "rate"),
     ] {

@@ -2,13 +2,15 @@
 //!
 //! Criterion compares a bench with its own past. What is wanted here is the rival of the same moment on the same machine:
 //! before every sample of a rival the first one runs as often, and the table after each group shows the median of the
-//! quotients. Whatever stands in one table must have done the same work.
+//! quotients. Whatever stands in one table must have done the same work. Samples during which a thread was switched out against its
+//! will do not count, and a row with more of those than others, or of a machine that was busy, is not recorded.
 
 use std::io::Write;
 use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
+use levada_benches::machine::{Disturbance, Watch, involuntary_switches_ever};
 
 /// What a routine took, and a digest of what came out of one iteration.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +34,15 @@ pub struct Comparison<'r> {
 struct Row {
     name: String,
     samples: Vec<Sample>,
+    machine: Disturbance,
 }
 
 struct Sample {
     iterations: u64,
     ns_per_element: f64,
     times_the_first: f64,
+    /// How often threads of this process were switched out against their will meanwhile.
+    switches: u64,
 }
 
 impl<'r> Comparison<'r> {
@@ -53,8 +58,10 @@ impl<'r> Comparison<'r> {
     pub fn bench(&mut self, name: &str, mut routine: impl FnMut(u64) -> Timed + 'r) {
         let (mut samples, elements) = (Vec::new(), self.elements as f64);
         let (first, group) = (&mut self.first, &self.name);
+        let watch = Watch::begin();
         self.group.bench_function(name, |bencher| {
             bencher.iter_custom(|iterations| {
+                let switches = involuntary_switches_ever();
                 let before = first.as_mut().map(|first| first(iterations));
                 let own = routine(iterations);
                 let first = before.unwrap_or(own);
@@ -63,6 +70,7 @@ impl<'r> Comparison<'r> {
                     iterations,
                     ns_per_element: own.elapsed.as_nanos() as f64 / iterations as f64 / elements,
                     times_the_first: own.elapsed.as_nanos() as f64 / first.elapsed.as_nanos().max(1) as f64,
+                    switches: involuntary_switches_ever() - switches,
                 });
                 own.elapsed
             });
@@ -70,7 +78,7 @@ impl<'r> Comparison<'r> {
         self.first.get_or_insert_with(|| Box::new(routine));
         // A filter on the command line may have left this bench out.
         if !samples.is_empty() {
-            self.rows.push(Row { name: name.to_owned(), samples });
+            self.rows.push(Row { name: name.to_owned(), samples, machine: watch.end() });
         }
     }
 
@@ -82,9 +90,7 @@ impl<'r> Comparison<'r> {
         }
         let mut table = format!("{}: ns per element, and times the first; median (lowest..highest)\n", self.name);
         for row in &self.rows {
-            let ns = row.figures(1, |sample| sample.ns_per_element);
-            let times = row.figures(2, |sample| sample.times_the_first);
-            table += &format!("  {:<26} {ns:<34} {times}\n", row.name);
+            table += &format!("  {:<26} {}\n", row.name, row.text());
         }
         // A table that nobody can read is no reason to fail.
         let _ = writeln!(std::io::stderr(), "{table}");
@@ -92,13 +98,34 @@ impl<'r> Comparison<'r> {
 }
 
 impl Row {
-    /// Median and spread of the samples proper, which all have as many iterations as the last; those before warmed up.
-    fn figures(&self, digits: usize, of: impl Fn(&Sample) -> f64) -> String {
-        let last = self.samples.last().map_or(0, |sample| sample.iterations);
-        let proper = self.samples.iter().filter(|sample| sample.iterations == last);
-        let mut values: Vec<f64> = proper.map(of).collect();
-        values.sort_by(f64::total_cmp);
-        let (median, lowest, highest) = (values[values.len() / 2], values[0], values[values.len() - 1]);
-        format!("{median:.digits$} ({lowest:.digits$}..{highest:.digits$})")
+    /// Its figures, or why there are none.
+    fn text(&self) -> String {
+        let (proper, switches) = (self.proper(), self.proper().map(|sample| sample.switches).sum::<u64>());
+        let kept: Vec<&Sample> = proper.filter(|sample| sample.switches == 0).collect();
+        let switched = self.proper().count() - kept.len();
+        let machine = Disturbance { switched, kept: kept.len(), ..self.machine };
+        if machine.is_too_much() {
+            let Disturbance { others_pct, stolen_pct, .. } = machine;
+            return format!(
+                "not recorded: {switches} involuntary switches, {others_pct:.0} % of the machine used by others, {stolen_pct:.0} % stolen"
+            );
+        }
+        let ns = figures(&kept, 1, |sample| sample.ns_per_element);
+        let times = figures(&kept, 2, |sample| sample.times_the_first);
+        format!("{ns:<34} {times:<22} {switches} involuntary switches")
     }
+
+    /// The samples that have as many iterations as the last; those before warmed up.
+    fn proper(&self) -> impl Iterator<Item = &Sample> {
+        let last = self.samples.last().map_or(0, |sample| sample.iterations);
+        self.samples.iter().filter(move |sample| sample.iterations == last)
+    }
+}
+
+/// Median and spread of samples during which no thread was switched out against its will; there is one at least.
+fn figures(kept: &[&Sample], digits: usize, of: impl Fn(&Sample) -> f64) -> String {
+    let mut values: Vec<f64> = kept.iter().map(|sample| of(sample)).collect();
+    values.sort_by(f64::total_cmp);
+    let (median, lowest, highest) = (values[values.len() / 2], values[0], values[values.len() - 1]);
+    format!("{median:.digits$} ({lowest:.digits$}..{highest:.digits$})")
 }

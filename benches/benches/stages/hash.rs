@@ -20,7 +20,7 @@ fn temperatures() -> [(&'static str, Vec<usize>); 2] {
 }
 
 /// A part of the digest of a pass.
-fn first_bytes(digest: &Digest) -> u64 {
+pub fn first_bytes(digest: &Digest) -> u64 {
     digest.iter().take(8).fold(0, |bytes, byte| bytes << 8 | u64::from(*byte))
 }
 

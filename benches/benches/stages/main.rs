@@ -12,6 +12,7 @@ mod filter;
 mod hash;
 mod relay;
 mod seen;
+mod shared_lanes;
 mod sync;
 mod through;
 mod trace;
@@ -33,6 +34,7 @@ criterion_group!(
     decode::decode,
     validate::validate,
     hash::message_hash,
+    shared_lanes::shared_lanes,
     relay::relay,
     trace::trace,
     filter::filter,

@@ -33,6 +33,14 @@ pub enum BenchError {
         /// Of so many.
         messages: u64,
     },
+    /// The index of store-sync did not take every message.
+    #[error("the sync index took {synced} of {messages} messages, and the measurement is void")]
+    NotSynced {
+        /// In the index.
+        synced: u64,
+        /// Of so many.
+        messages: u64,
+    },
     /// The open loop's round would outlast the time for which a message may be archived.
     #[error(
         "at --rate={rate_msg_per_s} a round of {messages} messages takes {seconds} s, and a message may be archived for 20 s only; use a \

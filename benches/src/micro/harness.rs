@@ -6,7 +6,7 @@ use levada_archive::Archive as _;
 use levada_engine::{Arena, Drained, Placement, heap};
 use levada_stages::event::Interest;
 use levada_stages::unix_ns;
-use levada_wire::hash::{Digest, sha256};
+use levada_wire::hash::{Digest, Kernel, messages_by_kernel, sha256};
 use levada_wire::waku::WakuRecord;
 
 use crate::micro::arrivals::Arrivals;
@@ -44,8 +44,12 @@ pub struct Run {
     pub sha2_bytes: u64,
     /// Most bytes on the heap plus most bytes of slots in use.
     pub heap_bytes_max: u64,
+    /// The kernel that the batches of most messages were begun with.
+    pub kernel: Kernel,
     /// Payload memory of the arena.
     pub arena_bytes: u64,
+    /// How much of the arena lies in huge pages.
+    pub huge_bytes: u64,
     /// Resident memory of the process at the end of the rounds.
     pub rss_bytes: u64,
     /// Bytes still on the heap or in slots after the path has drained and let go.
@@ -65,9 +69,9 @@ fn run_tracked(options: &Options, configuration: &Configuration, series: &Series
     let warmup_sizes = workload::payload_sizes(options.seed.wrapping_add(1), options.warmup);
     let arena = arena_for(sizes.iter().chain(&warmup_sizes))?;
     let shared = Shared::new(&arena);
-    let archive = open(&configuration.archive, options)?;
+    let archive = open(configuration, options)?;
     let round = Round::new(options.messages.max(options.warmup), options.window, STALL_LIMIT);
-    let running = topology::start(&arena, &round, &shared, archive.clone(), options.layout(configuration.hash))?;
+    let running = topology::start(&arena, &round, &shared, archive.clone(), options.layout(configuration))?;
     series.watch(&arena);
 
     let topic = shared.topic;
@@ -87,6 +91,7 @@ fn run_tracked(options: &Options, configuration: &Configuration, series: &Series
     run.heap_bytes_max = heap::tracked_bytes().1.max(0) as u64 + slot_bytes;
     run.arena_bytes = arena.bytes() as u64;
     run.rss_bytes = memory::resident_bytes();
+    run.huge_bytes = memory::huge_bytes(messages.iter().map(|message| message.payload().as_ptr() as u64).collect());
     bench.clear()?;
     drop((bench, messages));
     if running.drain(DRAIN_LIMIT) != Drained::Complete {
@@ -146,10 +151,13 @@ impl Bench<'_> {
             sha2_ns: 0,
             sha2_bytes: 0,
             heap_bytes_max: 0,
+            kernel: Kernel::Sha2,
             arena_bytes: 0,
+            huge_bytes: 0,
             rss_bytes: 0,
             retained_bytes: 0,
         };
+        let hashed_before = messages_by_kernel();
         while run.measured_ns < measured_ns_min.max(1) {
             let (wall_ns, counts) = self.round(messages)?;
             if run.rounds > 0 && counts.path() != run.counts.path() {
@@ -167,6 +175,9 @@ impl Bench<'_> {
             run.sha2_ns += yardstick.wall_ns;
             run.sha2_bytes += yardstick.bytes;
         }
+        let hashed = messages_by_kernel().into_iter().zip(hashed_before);
+        let most = hashed.max_by_key(|((_, after), (_, before))| after - before);
+        run.kernel = most.map_or(Kernel::Sha2, |((kernel, _), _)| kernel);
         Ok(run)
     }
 
@@ -184,6 +195,11 @@ impl Bench<'_> {
                 return Err(BenchError::NotArchived { stored, messages });
             }
         }
+        let (synced, messages) =
+            (self.shared.sync.counts().iter().map(|(_, count)| count).sum(), messages.len() as u64);
+        if synced != messages {
+            return Err(BenchError::NotSynced { synced, messages });
+        }
         Ok((wall_ns, counts))
     }
 
@@ -195,14 +211,14 @@ impl Bench<'_> {
     }
 }
 
-fn open(choice: &ArchiveChoice, options: &Options) -> Result<Option<(SharedArchive, ArchivePlace)>, BenchError> {
-    let ArchiveChoice::Database(url) = choice else { return Ok(None) };
+fn open(configuration: &Configuration, options: &Options) -> Result<Option<(SharedArchive, ArchivePlace)>, BenchError> {
+    let ArchiveChoice::Database(url) = &configuration.archive else { return Ok(None) };
     let archive = levada_archive::open(url)?;
     let messages = archive.message_count()?;
     if messages > 0 {
         return Err(BenchError::ArchiveInUse { location: archive.location(), messages });
     }
-    let one_worker = options.workers == 1 && options.placement == Placement::PerCore;
+    let one_worker = configuration.workers == 1 && options.placement == Placement::PerCore;
     let inline = matches!(url, levada_archive::DatabaseUrl::Memory) && one_worker;
     let place = if inline { ArchivePlace::Path } else { ArchivePlace::Own };
     Ok(Some((SharedArchive::new(archive), place)))

@@ -45,12 +45,9 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
                 return Err(BenchError::counters(&first.counts, &run.counts));
             }
             let rate = report::messages_per_second(options.messages * run.rounds, run.measured_ns);
-            let (archive, hash) = (configuration.archive.label(), configuration.hash.label());
             let (of, rounds) = (options.runs, run.rounds);
             let plural = if rounds == 1 { "" } else { "s" };
-            progress(&format!(
-                "run {number}/{of}, archive {archive}, hash {hash}: {rate:.0} msg/s over {rounds} round{plural}"
-            ));
+            progress(&format!("run {number}/{of}, {configuration}: {rate:.0} msg/s over {rounds} round{plural}"));
             runs.push(run);
         }
     }
@@ -61,7 +58,8 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
 }
 
 fn check(options: &Options) -> Result<(), BenchError> {
-    let Options { messages, window, workers, runs, .. } = *options;
+    let Options { messages, window, runs, .. } = *options;
+    let workers = options.workers.iter().copied().min().unwrap_or_default();
     let rate = options.rate_msg_per_s.unwrap_or(1) as usize;
     let counts = [("messages", messages), ("window", window), ("workers", workers), ("runs", runs), ("rate", rate)];
     if let Some((option, _)) = counts.into_iter().find(|(_, count)| *count == 0) {

@@ -1,5 +1,6 @@
 //! What the micro scenario is asked to do.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use levada_archive::DatabaseUrl;
@@ -89,8 +90,19 @@ pub struct Layout {
 pub struct Configuration {
     /// Where messages are archived.
     pub archive: ArchiveChoice,
+    /// Lanes of the path; with [`Placement::PerCore`], as many workers.
+    pub workers: usize,
     /// How they are hashed.
     pub hash: HashChoice,
+}
+
+/// As progress and warnings name it.
+impl fmt::Display for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { archive, workers, hash } = self;
+        let plural = if *workers == 1 { "" } else { "s" };
+        write!(f, "archive {}, {workers} worker{plural}, hash {}", archive.label(), hash.label())
+    }
 }
 
 /// One micro benchmark.
@@ -104,15 +116,15 @@ pub struct Options {
     pub seed: u64,
     /// Most messages in flight.
     pub window: usize,
-    /// Lanes of the path; with [`Placement::PerCore`], as many workers.
-    pub workers: usize,
+    /// Lanes of the path: a configuration for each number, with each archive and each way to hash.
+    pub workers: Vec<usize>,
     /// [`Placement::PerCore`] or [`Placement::Dedicated`].
     pub placement: Placement,
     /// Digests of each message.
     pub digests: Digests,
     /// Messages that arrive per second, whether or not the path keeps up; none: the next one when the window allows it.
     pub rate_msg_per_s: Option<u64>,
-    /// A configuration for each archive and each way to hash.
+    /// Where messages are archived.
     pub archives: Vec<ArchiveChoice>,
     /// Ways to hash.
     pub hashes: Vec<HashChoice>,
@@ -127,16 +139,20 @@ pub struct Options {
 impl Options {
     /// Every configuration, in the order of the report.
     pub fn configurations(&self) -> Vec<Configuration> {
-        let of_archive = |archive: &ArchiveChoice| {
-            let archive = archive.clone();
-            self.hashes.iter().map(move |hash| Configuration { archive: archive.clone(), hash: *hash })
-        };
-        self.archives.iter().flat_map(of_archive).collect()
+        let mut all = Vec::with_capacity(self.archives.len() * self.workers.len() * self.hashes.len());
+        for archive in &self.archives {
+            for workers in self.workers.iter().copied() {
+                let of_hash = |hash: &HashChoice| Configuration { archive: archive.clone(), workers, hash: *hash };
+                all.extend(self.hashes.iter().map(of_hash));
+            }
+        }
+        all
     }
 
     /// The path of one configuration.
-    pub fn layout(&self, hash: HashChoice) -> Layout {
-        Layout { workers: self.workers, placement: self.placement, digests: self.digests, hash }
+    pub fn layout(&self, configuration: &Configuration) -> Layout {
+        let Configuration { workers, hash, .. } = *configuration;
+        Layout { workers, placement: self.placement, digests: self.digests, hash }
     }
 }
 
@@ -148,7 +164,7 @@ impl Default for Options {
             warmup: 100,
             seed: 42,
             window: 32,
-            workers: 1,
+            workers: vec![1],
             placement: Placement::PerCore,
             digests: Digests::Hash,
             rate_msg_per_s: None,

@@ -32,6 +32,7 @@ pub struct Row {
     pub workers: usize,
     pub placement: String,
     pub hash: String,
+    pub kernel: String,
     pub digests: usize,
     pub msgs: usize,
     pub rounds: usize,
@@ -54,6 +55,7 @@ pub struct Row {
     pub allocs_per_msg: f64,
     pub peak_heap_MB: f64,
     pub arena_MB: f64,
+    pub huge_MB: f64,
     pub rss_MB: f64,
     pub retained_MB: f64,
     pub sha2_msg_per_s: f64,
@@ -86,9 +88,10 @@ impl Row {
         Self {
             scenario: "micro".to_owned(),
             archive: configuration.archive.label(),
-            workers: options.workers,
+            workers: configuration.workers,
             placement: placement_label(options.placement).to_owned(),
             hash: configuration.hash.label().to_owned(),
+            kernel: runs[0].kernel.name().to_owned(),
             digests: options.digests.count(),
             msgs: options.messages,
             rounds: of_runs(&|run| run.rounds as f64) as usize,
@@ -111,6 +114,7 @@ impl Row {
             allocs_per_msg: of_runs(&|run| run.allocations.percentile(50) as f64 / options.messages as f64),
             peak_heap_MB: of_runs(&|run| megabytes(run.heap_bytes_max)),
             arena_MB: of_runs(&|run| megabytes(run.arena_bytes)),
+            huge_MB: of_runs(&|run| megabytes(run.huge_bytes)),
             rss_MB: of_runs(&|run| megabytes(run.rss_bytes)),
             retained_MB: of_runs(&|run| megabytes(run.retained_bytes)),
             sha2_msg_per_s: of_runs(&sha2_rate),
@@ -153,9 +157,11 @@ const FOOTER: &str = "
 Counts and MB (10^6 bytes) are of one round over msgs messages; ns_per_msg is from taken to done, with the window full.
 With a rate (open loop) it is from when a message was due, on a seeded Poisson schedule, to done; achieved_msg_per_s below
 rate_msg_per_s means that the path did not keep up, and then latencies grow with the length of a round.
+kernel is the one that the batches of most messages were begun with; fewer lanes follow when few messages are left.
 hashes_per_msg are message hashes; the second of two digests, the message id, shows in ids_per_msg and in hashed_MB.
 ratio_to_sha2 is msg_per_s / sha2_msg_per_s, a bare loop of the sha2 crate on one core between the rounds.
 allocs_per_msg is of the median round; in the first one, an archive in memory still grows.
+huge_MB of the arena lie in huge pages.
 peak_heap is the allocator's peak plus the slots in use; SQLite's own memory shows in rss_MB only, which is of the whole
 process, with what earlier configurations left to the allocator.
 The index of store-sync, in which each message is entered, is part of the path, as in nwaku's scenario.

@@ -8,7 +8,7 @@
 //! stage has a worker to itself, nothing is. The id is hashed where two digests are asked for, as at a receiver.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome, SyncIndex};
 use levada_engine::{
@@ -19,12 +19,14 @@ use levada_stages::archive::{ArchiveCounters, ArchiveStage};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
 use levada_stages::event::{Event, EventCache, Interest};
-use levada_stages::filter::{Filter, Subscriptions};
+use levada_stages::filter::{Filter, HASHES_MAX, Subscriptions};
 use levada_stages::id_hash::IdHash;
 use levada_stages::message_hash::MessageHash;
+use levada_stages::seen::{self, SeenSet};
 use levada_stages::sync::{INDEX_BYTES_MAX, SyncStage, WINDOW};
 use levada_stages::trace::{TopicTraffic, Trace};
 use levada_stages::validate::{Validate, ValidateCounters};
+use levada_wire::waku::filter::{FilterSubscribeRequest, FilterSubscribeType};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
 use crate::micro::options::{Digests, Layout};
@@ -102,8 +104,15 @@ impl Shared {
         let topics = Arc::new(TopicTable::new(1));
         let topic = topics.intern(workload::PUBSUB_TOPIC).expect("the table has room for one topic");
         let subscriptions = Arc::new(Subscriptions::default());
-        for (subscriber, content_topic) in [(1, workload::CONTENT_TOPIC), (2, workload::OTHER_CONTENT_TOPIC)] {
-            subscriptions.subscribe(subscriber, topic, content_topic).expect("two criteria are within the bounds");
+        for (client, content_topic) in [("a", workload::CONTENT_TOPIC), ("b", workload::OTHER_CONTENT_TOPIC)] {
+            let request = FilterSubscribeRequest {
+                request_id: client,
+                kind: FilterSubscribeType::Subscribe,
+                pubsub_topic: Some(workload::PUBSUB_TOPIC),
+                content_topics: vec![content_topic],
+            };
+            let granted = subscriptions.request(client.as_bytes(), &request, Instant::now());
+            granted.expect("two criteria are within the bounds");
         }
         let cache = Arc::new(EventCache::new(CACHE_MESSAGES_MAX, CACHE_BYTES_MAX));
         cache.open(Interest::Topic(topic));
@@ -146,6 +155,7 @@ fn draw(
     let mut drawing = TopologyBuilder::placed(arena.clone(), layout.placement);
     let traffic = Arc::new(TopicTraffic::new(shared.topics.clone(), 1));
     let validated = Arc::new(ValidateCounters::default());
+    let pushed = Arc::new(SeenSet::new(HASHES_MAX, seen::WINDOW));
     let mut wakers = Vec::new();
     let mut lanes = Vec::new();
     for lane in 0..layout.workers {
@@ -157,7 +167,13 @@ fn draw(
         let unit = new_unit();
         let hash = drawing.place(lane, "message_hash", MessageHash::new(unit.clone()));
         let trace = drawing.place(lane, "trace", Trace::new(traffic.clone()));
-        let filter = drawing.place(lane, "filter", Filter::new(shared.subscriptions.clone()));
+        let filter = drawing.place(
+            lane,
+            "filter",
+            Filter::new(shared.subscriptions.clone(), shared.topics.clone(), pushed.clone()),
+        );
+        // Nobody is connected to push to.
+        drawing.discard(filter, "wanted");
         if layout.digests == Digests::IdAndHash {
             let unit = if layout.placement == Placement::Dedicated { new_unit() } else { unit };
             let id_hash = drawing.place(lane, "id_hash", IdHash::new(unit));

@@ -4,7 +4,6 @@
 //! row shows medians. Threads stamp their times themselves, on the core they are bound to.
 
 mod engine;
-mod machine;
 #[cfg(feature = "macro")]
 mod macro_rows;
 mod pair;
@@ -13,6 +12,7 @@ mod row;
 
 use std::process::ExitCode;
 
+use levada_benches::machine;
 use levada_engine::heap::CountingAllocator;
 use mimalloc::MiMalloc;
 use row::Row;

@@ -71,7 +71,9 @@ pub fn hash_many(jobs: &[Job<'_>], digests: &mut [Digest], scratch: &mut Scratch
     }
     let Scratch { policy, columns, tails, order } = scratch;
     let queue = Queue { jobs, order, next: 0, sorted: 0, seen: 0 };
-    Lanes { queue, columns, tails, lanes: [Lane::IDLE; LANES_MAX], live: 0 }.run(policy, digests);
+    // Too large to be moved.
+    let mut lanes = Lanes { queue, columns, tails, lanes: [Lane::IDLE; LANES_MAX], live: 0 };
+    lanes.run(policy, digests);
 }
 
 /// Messages of the batches that were begun with each kernel, in the order of [`Kernel::ALL`].
@@ -169,7 +171,7 @@ struct Lanes<'s, 'j> {
 
 impl<'j> Lanes<'_, 'j> {
     /// Hashes until no message is left.
-    fn run(mut self, policy: &Policy, digests: &mut [Digest]) {
+    fn run(&mut self, policy: &Policy, digests: &mut [Digest]) {
         loop {
             let kernel = policy.pick(self.live + self.queue.waiting());
             let width = kernel.kernel().lanes();

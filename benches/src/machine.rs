@@ -1,7 +1,9 @@
-//! How busy the machine was with other things, read from `/proc`. Where there is none, nothing is known and nothing
-//! refused.
+//! How busy the machine was with other things, by `/proc` and the kernel's account of the process. Where there is no `/proc`,
+//! nothing is known and nothing refused.
 
 use std::fs::read_to_string;
+
+use nix::sys::resource::{UsageWho, getrusage};
 
 /// Clock ticks so far, over all cores.
 #[derive(Debug, Clone, Copy, Default)]
@@ -94,6 +96,12 @@ pub fn involuntary_switches() -> u64 {
 pub fn involuntary_switches_of_all() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.filter_map(|task| read_to_string(task.path().join("status")).ok()).map(|status| switches_in(&status)).sum()
+}
+
+/// How often the threads of the process, also those that have ended, were switched out against their will so far.
+pub fn involuntary_switches_ever() -> u64 {
+    let usage = getrusage(UsageWho::RUSAGE_SELF);
+    usage.map_or(0, |usage| usage.involuntary_context_switches().cast_unsigned())
 }
 
 fn switches_in(status: &str) -> u64 {

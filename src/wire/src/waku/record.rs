@@ -12,6 +12,8 @@ pub enum Origin {
     Gossip,
     /// Published at this node: REST, lightpush or an embedder.
     Publish,
+    /// Pushed by a filter node that this one subscribed to. It is not relayed.
+    Push,
 }
 
 /// What the validators decided.

@@ -1,7 +1,7 @@
 //! `relay`: tells the network layer what became of a message, before any local consumer sees it.
 //!
-//! Every message that a peer sent goes to `egress` with its verdict; a published one only when accepted. An accepted
-//! message also goes on to the local consumers; one that was not, and that somebody waits for, goes to be answered.
+//! Every message that a peer sent goes to `egress` with its verdict; a published one only when accepted, and one that a
+//! filter node pushed never. An accepted message also goes on to the local consumers; one that was not, and that somebody waits for, goes to be answered.
 //! Cost: one more handle per message, no payload byte.
 
 use levada_engine::{BatchLimit, Stage};
@@ -29,7 +29,12 @@ impl Stage<WakuRecord> for Relay {
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         for envelope in batch {
             let accepted = envelope.record().verdict == Verdict::Accept;
-            if accepted || envelope.record().origin == Origin::Gossip {
+            let concerns_peers = match envelope.record().origin {
+                Origin::Gossip => true,
+                Origin::Publish => accepted,
+                Origin::Push => false,
+            };
+            if concerns_peers {
                 ports.send(EGRESS, envelope.clone());
             }
             ports.send(if accepted { ACCEPTED } else { REFUSED }, envelope);

@@ -11,9 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use levada_engine::{Arena, ArenaConfig, Held};
 use levada_net::{
-    Inbound, Multiaddr, NetConfig, NetHandle, NodeKey, PeerHandle, PublishError, Refused, RouterKind, Verdict, start,
+    Exchange, Inbound, Multiaddr, NetConfig, NetError, NetHandle, NetTask, NodeKey, PeerHandle, PeerId, PublishError,
+    Refused, Verdict, start,
 };
 use levada_wire::waku::{TopicTable, WakuRecord};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -81,9 +84,8 @@ pub struct Node {
 }
 
 /// Loopback, ports of the system's choice, cluster 1, shard 0.
-pub fn config(router: RouterKind) -> NetConfig {
+pub fn config() -> NetConfig {
     let mut config = NetConfig::new(NodeKey::generate());
-    config.router = router;
     config.listen_address = Ipv4Addr::LOCALHOST.into();
     config.tcp_port = 0;
     config.websocket_port = Some(0);
@@ -92,17 +94,12 @@ pub fn config(router: RouterKind) -> NetConfig {
 }
 
 /// The default configuration with one static peer.
-pub fn dialling(router: RouterKind, peer: &Multiaddr) -> NetConfig {
-    NetConfig { static_peers: vec![peer.clone()], ..config(router) }
+pub fn dialling(peer: &Multiaddr) -> NetConfig {
+    NetConfig { static_peers: vec![peer.clone()], ..config() }
 }
 
 /// The largest message of [`TOPIC`].
-pub fn largest(router: RouterKind) -> usize {
-    match router {
-        RouterKind::Levada => 153_576,
-        RouterKind::Stock => 153_600,
-    }
-}
+pub const LARGEST_BYTES: usize = 153_576;
 
 impl Node {
     pub async fn start(config: NetConfig) -> Self {
@@ -114,7 +111,22 @@ impl Node {
         Self::start_with(config, room, 128 * 1_024 * 1_024).await
     }
 
+    /// A node with rust-libp2p's relay router.
+    pub async fn start_stock(config: NetConfig) -> Self {
+        Self::start_by(config, 1_024, 128 * 1_024 * 1_024, |config, sink| levada_stock::start(config, sink).boxed())
+            .await
+    }
+
     pub async fn start_with(config: NetConfig, room: usize, arena_bytes: usize) -> Self {
+        Self::start_by(config, room, arena_bytes, |config, sink| start(config, sink).boxed()).await
+    }
+
+    async fn start_by(
+        config: NetConfig,
+        room: usize,
+        arena_bytes: usize,
+        start: impl FnOnce(NetConfig, Arc<Inbox>) -> BoxFuture<'static, Result<(NetHandle, NetTask), NetError>>,
+    ) -> Self {
         let relay = config.relay;
         let (sink, inbox) = Inbox::new(room, arena_bytes);
         let (arena, topics) = (sink.arena.clone(), sink.topics.clone());
@@ -125,6 +137,14 @@ impl Node {
             assert_eq!(handle.subscribe(TOPIC).await, Ok(true));
         }
         Self { handle, inbox, arena, topics, room, refusals, task }
+    }
+
+    pub fn id(&self) -> PeerId {
+        self.handle.peer_id()
+    }
+
+    pub fn exchange(&self) -> &Exchange {
+        self.handle.exchange()
     }
 
     pub fn tcp(&self) -> Multiaddr {
@@ -180,9 +200,8 @@ pub async fn within<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A port that the system gives to nobody by itself; `index` is 0 to 3.
-pub fn fixed_port(router: RouterKind, index: u16) -> u16 {
-    let index = index + if router == RouterKind::Levada { 4 } else { 0 };
-    20_000 + u16::try_from(std::process::id() % 1_500).unwrap() * 8 + index
+pub fn fixed_port(index: u16) -> u16 {
+    20_000 + u16::try_from(std::process::id() % 3_000).unwrap() * 4 + index
 }
 
 /// Asks again and again until it is so.

@@ -19,11 +19,12 @@ pub use std::sync::Arc;
 #[cfg(not(any(loom, shuttle)))]
 pub use std::hint::spin_loop as pause;
 
-#[cfg(loom)]
-pub use loom::thread::{Thread, current as current_thread};
 /// Sleeping: a token that is left for a thread before it sleeps keeps it awake once.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use std::thread::{Thread, current as current_thread, park_timeout};
+
+#[cfg(loom)]
+pub use loom::thread::{Thread, current as current_thread, yield_now};
 
 /// Schedules drawn at random, of more threads than loom can go through: every operation is a chance for another thread.
 #[cfg(shuttle)]
@@ -31,6 +32,7 @@ pub use shuttle::{
     hint::spin_loop as pause,
     sync::Arc,
     sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence},
+    thread::{Thread, current as current_thread, park_timeout, yield_now},
 };
 
 /// A pause changes nothing that a model could see.

@@ -34,15 +34,15 @@ const YIELD_NS_MAX: u64 = 40_000;
 const PARK_MAX: Duration = Duration::from_millis(100);
 
 /// A worker held up by a full link looks again after this long: consumers do not wake producers.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 const BLOCKED_PARK: Duration = Duration::from_micros(100);
 
 /// The sleep of a worker that nobody wakes.
 fn nap() {
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, shuttle)))]
     park_timeout(BLOCKED_PARK);
-    #[cfg(loom)]
-    loom::thread::yield_now();
+    #[cfg(any(loom, shuttle))]
+    crate::sync::yield_now();
 }
 
 /// Raised by a worker about to sleep, lowered by whoever wakes it.

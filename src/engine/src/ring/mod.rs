@@ -14,10 +14,10 @@ mod vector;
 
 /// Smallest capacity of a ring that joins two workers: below it, index rings slow down several times over because
 /// producer and consumer keep meeting on the same cache line.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub const CAPACITY_MIN: usize = 256;
 /// What a model can go through.
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 pub const CAPACITY_MIN: usize = 2;
 
 /// Largest capacity of a ring, in indices: 4 MiB of cells.

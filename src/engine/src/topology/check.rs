@@ -12,9 +12,9 @@ use crate::topology::error::TopologyError;
 use crate::wait::Wait;
 
 /// Batches that a link must hold at least.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 const BATCHES_MIN: usize = 8;
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 const BATCHES_MIN: usize = 1;
 
 /// The nearest capacity a ring can have.

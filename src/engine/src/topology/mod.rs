@@ -132,7 +132,7 @@ impl<M: Record> Topology<M> {
     }
 
     /// As [`run`](Self::run), but that the threads are the caller's: a model has threads of its own kind.
-    #[cfg(loom)]
+    #[cfg(any(loom, shuttle))]
     pub fn run_on_threads_of(self, wait: Wait) -> (Running, Vec<impl FnOnce() + Send + use<M>>) {
         let (start, _) = bounded(self.workers.len());
         let (running, bodies) = self.bodies(wait, &start);

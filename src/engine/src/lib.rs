@@ -34,7 +34,9 @@ mod wait;
 mod worker;
 
 pub use affinity::{Affinity, Place};
-pub use arena::{Arena, ArenaConfig, Claims, ClassConfig, ClassUsage, Envelope, Held, HeldUnique, Record, Unique};
+pub use arena::{
+    Arena, ArenaConfig, Claims, ClassConfig, ClassUsage, Envelope, Held, HeldUnique, HugePages, Record, Unique,
+};
 pub use batch::{Batch, BatchLimit, Peek, View};
 pub use cores::{Cores, usable_cores};
 pub use counters::{Counter, PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES, count_copy};

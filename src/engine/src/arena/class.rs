@@ -3,7 +3,7 @@
 use crate::arena::ClassUsage;
 use crate::arena::Record;
 use crate::arena::free::FreeList;
-use crate::arena::mapping::Mapping;
+use crate::arena::mapping::{HugePages, Mapping};
 use crate::arena::table::Table;
 use crate::error::ArenaError;
 
@@ -28,7 +28,8 @@ pub struct ArenaConfig {
     /// The classes, in order of size.
     pub classes: Vec<ClassConfig>,
     /// Ask the kernel for huge pages, which make hashing from memory half as fast again. It is advice: where the kernel has
-    /// none, or none free, the arena lies in ordinary pages, and nothing else changes.
+    /// none, or none free, the arena lies in ordinary pages, and nothing else changes. [`Arena::huge_pages`](crate::Arena::huge_pages)
+    /// tells what came of it.
     pub huge_pages: bool,
     /// Touch every page at start, so that the first message pays no page fault. Resident memory is the whole arena then.
     pub prefault: bool,
@@ -97,6 +98,11 @@ impl Class {
             mapping: Mapping::new(bytes, arena.huge_pages, arena.prefault)?,
             free: FreeList::new(config.slots),
         })
+    }
+
+    /// What came of the wish for huge pages.
+    pub fn huge_pages(&self) -> HugePages {
+        self.mapping.huge_pages()
     }
 
     /// Start of the slot of envelope `index`, which must belong to this class.

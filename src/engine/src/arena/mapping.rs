@@ -6,6 +6,18 @@ use crate::error::ArenaError;
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+/// What came of the wish for huge pages ([`ArenaConfig::huge_pages`](crate::ArenaConfig::huge_pages)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HugePages {
+    /// Nobody wished for them.
+    Unwished,
+    /// The kernel has taken the advice: memory that is touched lies in huge pages, as far as there are free ones.
+    Advised,
+    /// The kernel has refused the advice, or never gives huge pages (`transparent_hugepage/enabled` says `never`): memory lies in
+    /// ordinary pages, unless the system gives everybody others.
+    Refused,
+}
+
 /// Zeroed memory that belongs to one class.
 #[derive(Debug)]
 pub(super) struct Mapping {
@@ -14,6 +26,7 @@ pub(super) struct Mapping {
     mapped_bytes: usize,
     base: NonNull<u8>,
     bytes: usize,
+    huge_pages: HugePages,
 }
 
 // SAFETY: the mapping is plain memory owned by this value; who may touch which slot is decided by the handles.
@@ -42,24 +55,41 @@ impl Mapping {
         let skip = mapped.align_offset(HUGE_PAGE_BYTES);
         // SAFETY: `skip` is below one huge page, and the mapping is one huge page longer than `bytes`.
         let base = unsafe { mapped.add(skip) };
-        let mapping = Self { mapped, mapped_bytes, base, bytes };
-        mapping.advise(huge_pages, prefault);
+        let mut mapping = Self { mapped, mapped_bytes, base, bytes, huge_pages: HugePages::Unwished };
+        if huge_pages {
+            mapping.huge_pages = mapping.advise();
+        }
+        if prefault {
+            mapping.touch();
+        }
         Ok(mapping)
     }
 
-    /// Both are wishes: a kernel that refuses them leaves memory that works, only slower.
-    fn advise(&self, huge_pages: bool, prefault: bool) {
-        #[cfg(target_os = "linux")]
-        if huge_pages {
-            // SAFETY: the range is inside the mapping.
-            unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_HUGEPAGE) };
+    /// A wish: a kernel that refuses it leaves memory that works, only slower.
+    #[cfg(target_os = "linux")]
+    fn advise(&self) -> HugePages {
+        // SAFETY: the range is inside the mapping.
+        let refused = unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_HUGEPAGE) } != 0;
+        let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+        let is_never = setting.is_ok_and(|setting| setting.contains("[never]"));
+        if refused || is_never { HugePages::Refused } else { HugePages::Advised }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn advise(&self) -> HugePages {
+        HugePages::Refused
+    }
+
+    /// Makes every page resident.
+    fn touch(&self) {
+        for offset in (0..self.bytes).step_by(4096) {
+            // SAFETY: the offset is inside the mapping, which nobody else knows yet.
+            unsafe { self.base.add(offset).write_volatile(0) };
         }
-        if prefault {
-            for offset in (0..self.bytes).step_by(4096) {
-                // SAFETY: the offset is inside the mapping, which nobody else knows yet.
-                unsafe { self.base.add(offset).write_volatile(0) };
-            }
-        }
+    }
+
+    pub fn huge_pages(&self) -> HugePages {
+        self.huge_pages
     }
 
     /// The address `offset` bytes in.

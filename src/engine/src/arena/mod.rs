@@ -24,6 +24,7 @@ pub use claims::Claims;
 pub use class::{ArenaConfig, ClassConfig};
 pub use envelope::{Envelope, Unique};
 pub use held::{Held, HeldPayload, HeldUnique};
+pub use mapping::HugePages;
 
 use crate::counters::Counter;
 use crate::error::{ArenaError, ClaimError};
@@ -182,6 +183,13 @@ impl<M: Record> Arena<M> {
     /// Bytes of payload memory over all classes.
     pub fn bytes(&self) -> usize {
         self.classes.iter().map(|class| class.payload_bytes * class.slots as usize).sum()
+    }
+
+    /// What came of the wish for huge pages: refused when the kernel refused it for any class.
+    pub fn huge_pages(&self) -> HugePages {
+        let mut classes = self.classes.iter().map(Class::huge_pages);
+        let first = classes.next().unwrap_or(HugePages::Unwished);
+        if classes.any(|class| class == HugePages::Refused) { HugePages::Refused } else { first }
     }
 
     /// Claims refused because no fitting slot was to be had.

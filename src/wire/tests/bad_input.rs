@@ -5,9 +5,12 @@ mod random;
 use levada_wire::error::DecodeError;
 use levada_wire::gossipsub::{RpcItem, RpcLimits, RpcWalk};
 use levada_wire::varint::{decode_frame, encode};
+use levada_wire::waku::lightpush::{LightpushRequest, LightpushResponse, PushRequest, PushResponse};
 use levada_wire::waku::message::{Message, decode};
 use levada_wire::waku::metadata::Metadata;
+use levada_wire::waku::peer_exchange::{PeerExchangeQuery, PeerExchangeResponse};
 use levada_wire::waku::sharding::shard_of;
+use levada_wire::waku::store::{StoreRequest, StoreResponse};
 use levada_wire::waku::topics::PubsubTopic;
 use random::SplitMix;
 
@@ -36,8 +39,16 @@ fn read_all(bytes: &[u8]) {
     if let Ok(Some(frame)) = decode_frame(bytes, 1_000) {
         assert_eq!(frame.of(bytes).len(), frame.len as usize);
     }
-    // Both refuse or read; what they read has its own tests.
+    // All refuse or read; what they read has its own tests.
     Metadata::decode(bytes).ok();
+    StoreRequest::decode(bytes).ok();
+    StoreResponse::decode(bytes, bytes.len()).ok();
+    LightpushRequest::decode(bytes, bytes.len()).ok();
+    LightpushResponse::decode(bytes).ok();
+    PushRequest::decode(bytes, bytes.len()).ok();
+    PushResponse::decode(bytes).ok();
+    PeerExchangeQuery::decode(bytes).ok();
+    PeerExchangeResponse::decode(bytes).ok();
     if let Ok(text) = std::str::from_utf8(bytes) {
         PubsubTopic::parse(text).ok();
         shard_of(text, 8).ok();

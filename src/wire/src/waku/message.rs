@@ -180,7 +180,7 @@ fn narrow(value: u64, field: &'static str) -> Result<u32, DecodeError> {
 }
 
 #[inline]
-fn unzigzag(value: u64) -> i64 {
+pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 

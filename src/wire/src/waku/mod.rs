@@ -1,10 +1,15 @@
-//! Waku messages: walk, encoder, topics, sharding, metadata, and the per-message record.
+//! Waku messages: walk, encoder, topics, sharding, the per-message record, and what the service protocols ask and answer.
 
 mod encode;
+mod fields;
+pub mod filter;
+pub mod lightpush;
 pub mod message;
 pub mod metadata;
+pub mod peer_exchange;
 mod record;
 pub mod sharding;
+pub mod store;
 mod topic_table;
 pub mod topics;
 

@@ -11,6 +11,7 @@ use levada_wire::mux::yamux::Yamux;
 use levada_wire::mux::{Codec, Greeting, HEADER_BYTES_MAX, Header};
 use levada_wire::noise;
 use levada_wire::waku::Message;
+use levada_wire::waku::filter::{FilterSubscribeRequest, FilterSubscribeResponse, FilterSubscribeType, push_trailer};
 
 const TOPIC: &str = "/waku/2/rs/1/0";
 
@@ -24,7 +25,32 @@ fn main() -> io::Result<()> {
     write(&folder.join("yamux"), &[stream_of(&mut Yamux::new(true)), stream_of(&mut Yamux::new(false))])?;
     write(&folder.join("mplex"), &[stream_of(&mut Mplex::default())])?;
     let payload = noise::encode(&[1; 36], &[2; 64], &["/yamux/1.0.0", "/mplex/6.7.0"]);
+    write(&folder.join("filter"), &filter())?;
     write(&folder.join("noise_payload"), &[payload, noise::encode(&[1; 36], &[2; 64], &[])])
+}
+
+/// A request of each kind, a response with and without words, and a push.
+fn filter() -> Vec<Vec<u8>> {
+    let kinds = [
+        FilterSubscribeType::SubscriberPing,
+        FilterSubscribeType::Subscribe,
+        FilterSubscribeType::Unsubscribe,
+        FilterSubscribeType::UnsubscribeAll,
+    ];
+    let request = |kind| {
+        let content_topics = vec!["/a/1/b/proto", "/a/1/c/proto"];
+        let mut out = Vec::new();
+        FilterSubscribeRequest { request_id: "r", kind, pubsub_topic: Some(TOPIC), content_topics }.encode(&mut out);
+        out
+    };
+    let response = |status_desc| {
+        let mut out = Vec::new();
+        FilterSubscribeResponse { request_id: "r", status_code: 404, status_desc }.encode(&mut out);
+        out
+    };
+    let mut push = BytesMut::from(&[0x0a, 7, 0x0a, 1, 1, 0x12, 2, b'/', b'a'][..]);
+    push_trailer(TOPIC, &mut push);
+    kinds.map(request).into_iter().chain([response(None), response(Some("words")), push.to_vec()]).collect()
 }
 
 /// Every frame that a side can send, on two streams.

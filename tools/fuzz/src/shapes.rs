@@ -20,3 +20,6 @@ const CONTROL: Shape = &[
 
 /// The payload of a Noise handshake message.
 pub const NOISE_PAYLOAD: Shape = &[(1, Bytes), (2, Bytes), (4, Kind::Message(&[(1, Bytes), (2, Bytes)]))];
+
+/// Filter's request, response and push; some fields have a number in one of them and bytes in another.
+pub const FILTER: Shape = &[(1, Bytes), (2, Number), (2, Bytes), (10, Bytes), (10, Number), (11, Bytes)];

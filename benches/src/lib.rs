@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bound;
+pub mod chunk;
 pub mod hash;
 pub mod machine;
 pub mod median;

@@ -1,12 +1,18 @@
 //! The signed outer frame: one ML-DSA-65 signature per message, over its parts where they lie, shared by all recipients.
 
 use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use levada_engine::Counter;
 use levada_wire::autonomi::{ChunkDecodeError, OuterFrame, decode_frame, frame_head, frame_sender, frame_signature};
 use ml_dsa::signature::{Keypair, MultipartSigner, MultipartVerifier};
 use ml_dsa::{EncodedVerifyingKey, MlDsa65, Signature, SigningKey, VerifyingKey};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::transport::write_secret;
 
 /// Signatures made by this process.
 pub static SIGNATURES: Counter = Counter::new();
@@ -39,6 +45,28 @@ impl Signer {
         Self { key, public_key, from }
     }
 
+    /// The key whose seed `path` holds in hexadecimal digits. A file that does not exist is made, with a new seed.
+    ///
+    /// # Errors
+    /// [`KeyError`] names the file.
+    pub fn of_file(path: &Path) -> Result<Self, KeyError> {
+        let failed = |source| KeyError { path: path.to_owned(), source };
+        let mut seed = [0; SEED_BYTES];
+        match fs::read(path) {
+            Ok(text) => hex::decode_to_slice(text.trim_ascii(), &mut seed).map_err(|_| {
+                failed(io::Error::new(io::ErrorKind::InvalidData, "it does not hold 64 hexadecimal digits"))
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                SystemRandom::new()
+                    .fill(&mut seed)
+                    .map_err(|_| failed(io::Error::other("the system gives no random bytes")))?;
+                write_secret(path, format!("{}\n", hex::encode(seed)).as_bytes()).map_err(failed)?;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        Ok(Self::from_seed(&seed))
+    }
+
     /// Who signs: 64 hexadecimal digits, BLAKE3 of the public key.
     pub fn sender(&self) -> &str {
         &self.from
@@ -56,6 +84,16 @@ impl Signer {
         frame_signature(&self.public_key, &signature.encode(), &mut tail);
         (head, tail)
     }
+}
+
+/// A key that cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use the key file {}: {source}", path.display())]
+pub struct KeyError {
+    /// The file.
+    pub path: PathBuf,
+    /// The reason.
+    pub source: io::Error,
 }
 
 /// Why a frame is refused.
@@ -121,6 +159,17 @@ mod tests {
     fn framed(parts: &[&[u8]]) -> Vec<u8> {
         let (head, tail) = Signer::from_seed(&[5; SEED_BYTES]).frame(parts);
         [&head[..], &parts.concat(), &tail].concat()
+    }
+
+    #[test]
+    fn a_key_file_is_made_once_and_a_wrong_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let made = Signer::of_file(&path).unwrap();
+        assert_eq!(Signer::of_file(&path).unwrap().sender(), made.sender());
+        fs::write(&path, "no key").unwrap();
+        let error = Signer::of_file(&path).unwrap_err().to_string();
+        assert!(error.contains("key file") && error.contains("64 hexadecimal"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! costs shared additions and is on only between [`track_bytes`] calls.
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use crate::counters::Counter;
 
@@ -12,6 +12,7 @@ static ALLOCATIONS: Counter = Counter::new();
 static TRACKING: AtomicBool = AtomicBool::new(false);
 static BYTES: AtomicI64 = AtomicI64::new(0);
 static BYTES_MAX: AtomicI64 = AtomicI64::new(0);
+static REQUESTED: AtomicU64 = AtomicU64::new(0);
 
 /// Wraps the program's allocator: `#[global_allocator] static HEAP: CountingAllocator<A> = CountingAllocator(A);`.
 #[derive(Debug, Default)]
@@ -31,6 +32,7 @@ pub fn allocations_of_thread() -> u64 {
 pub fn track_bytes(on: bool) {
     BYTES.store(0, Relaxed);
     BYTES_MAX.store(0, Relaxed);
+    REQUESTED.store(0, Relaxed);
     TRACKING.store(on, Relaxed);
 }
 
@@ -38,6 +40,11 @@ pub fn track_bytes(on: bool) {
 /// freed than allocated.
 pub fn tracked_bytes() -> (i64, i64) {
     (BYTES.load(Relaxed), BYTES_MAX.load(Relaxed))
+}
+
+/// Bytes asked for since tracking began, whether or not they were freed; a reallocation asks for its new size.
+pub fn requested_bytes() -> u64 {
+    REQUESTED.load(Relaxed)
 }
 
 #[inline]
@@ -48,6 +55,7 @@ fn count(bytes: i64) {
     if TRACKING.load(Relaxed) {
         let now = BYTES.fetch_add(bytes, Relaxed) + bytes;
         BYTES_MAX.fetch_max(now, Relaxed);
+        REQUESTED.fetch_add(bytes.max(0) as u64, Relaxed);
     }
 }
 

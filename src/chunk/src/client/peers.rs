@@ -25,7 +25,7 @@ pub struct TooFewPeers {
     pub reached: usize,
     /// Peers named.
     pub named: usize,
-    /// The majority of a close group among those named.
+    /// How many must be.
     pub wanted: usize,
 }
 
@@ -45,11 +45,11 @@ impl Peers {
     /// Connects to all of `addresses` at once. A node that is named twice counts once, whose address stands first.
     ///
     /// # Errors
-    /// [`TooFewPeers`] if fewer than `reached_min` nodes answer, or no majority of a close group of `group`.
+    /// [`TooFewPeers`] if fewer than `reached_min` nodes answer, or without that, no majority of a close group of `group`.
     pub async fn connect(
         addresses: &[PeerAddress],
         group: usize,
-        reached_min: usize,
+        reached_min: Option<usize>,
         arena: Arc<Arena<ChunkRecord>>,
         limits: Limits,
     ) -> Result<Self, TooFewPeers> {
@@ -78,7 +78,7 @@ impl Peers {
         }
         let dialer = Arc::into_inner(dialer).expect("every attempt has ended");
         let made = Self { peers, dialer, group, next_request: AtomicU64::new(1), faults };
-        let (reached, named, wanted) = (made.reached(), made.peers.len(), made.wanted().max(reached_min));
+        let (reached, named, wanted) = (made.reached(), made.peers.len(), reached_min.unwrap_or(made.wanted()));
         if reached < wanted { Err(TooFewPeers { reached, named, wanted }) } else { Ok(made) }
     }
 

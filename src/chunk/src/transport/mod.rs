@@ -23,6 +23,7 @@ use levada_wire::autonomi::FRAME_BYTES_MAX;
 
 pub use address::{AddressError, PeerAddress, Scheme};
 pub use error::TransportError;
+pub(crate) use identity::write_secret;
 pub use identity::{Identity, IdentityError, PeerId};
 
 use crate::outgoing::Outgoing;

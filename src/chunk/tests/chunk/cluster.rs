@@ -97,7 +97,7 @@ impl Sending {
 
     pub async fn with_limits(addresses: &[PeerAddress], chunks: usize, options: PutOptions, limits: Limits) -> Self {
         let arena = Arena::new(&arena::sender(chunks)).unwrap();
-        let peers = Arc::new(Peers::connect(addresses, 7, 1, arena.clone(), limits).await.unwrap());
+        let peers = Arc::new(Peers::connect(addresses, 7, Some(1), arena.clone(), limits).await.unwrap());
         let uploader = Uploader::new(peers.clone(), options, arena.clone()).unwrap();
         Self { uploader, peers, arena, progress: Arc::default(), stop: watch::channel(false).0 }
     }
@@ -120,7 +120,7 @@ impl Sending {
 /// Gets a file from `addresses`.
 pub async fn get(addresses: &[PeerAddress], map: &DataMap, to: &Path) -> Arc<Peers> {
     let arena = Arena::new(&arena::receiver(64 << 20)).unwrap();
-    let peers = Arc::new(Peers::connect(addresses, 7, 1, arena, limits()).await.unwrap());
+    let peers = Arc::new(Peers::connect(addresses, 7, Some(1), arena, limits()).await.unwrap());
     let options = GetOptions { answer_within: Duration::from_secs(10), attempts: 3, concurrency: 8, signer: None };
     let downloader = Downloader::new(peers.clone(), options);
     let mut stop = watch::channel(false).1;

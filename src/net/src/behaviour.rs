@@ -11,12 +11,13 @@ use libp2p::{identify, ping};
 use crate::config::NetConfig;
 use crate::metadata;
 use crate::relay::Relay;
+use crate::single::Single;
 use crate::workers::{Placement, Placing};
 
 /// The protocol version of identify, as js-waku and nwaku have it.
 const IDENTIFY_VERSION: &str = "ipfs/0.1.0";
 /// One connection per peer is enough, and this node never dials a peer that it has. But two nodes that dial each other at the same
-/// moment get two, and if each refused the other's they would end up with none.
+/// moment get two, and if each refused the other's they would end up with none. [`Single`] closes one later.
 const CONNECTIONS_PER_PEER_MAX: u32 = 2;
 
 /// Everything that a connection speaks. The limits come first, so that a refused connection costs nobody else anything.
@@ -27,6 +28,7 @@ pub(crate) struct Behaviour<R: Relay> {
     ping: ping::Behaviour,
     pub(crate) metadata: metadata::Exchange,
     pub(crate) relay: Toggle<R>,
+    single: Single,
     /// Last, as it must be.
     placing: Toggle<Placing>,
 }
@@ -44,6 +46,7 @@ impl<R: Relay> Behaviour<R> {
             ping: ping::Behaviour::new(ping::Config::new().with_timeout(Duration::from_secs(20))),
             metadata: metadata::build(),
             relay: relay.into(),
+            single: Single::new(config.key.peer_id()),
             placing: placement.map(Placing::new).into(),
         }
     }

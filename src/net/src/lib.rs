@@ -22,6 +22,7 @@ mod peers;
 pub mod relay;
 mod service;
 mod shards;
+mod single;
 mod stall;
 mod start;
 mod transport;

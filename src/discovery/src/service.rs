@@ -92,11 +92,7 @@ impl Service {
         }
         let mut discv5 = Discv5::new(record.enr().clone(), signer(&settings.key)?, config.build())
             .map_err(|error| ServiceError::Library(error.to_owned()))?;
-        for known in &settings.bootstrap {
-            if let Err(error) = discv5.add_enr(known.enr().clone()) {
-                tracing::warn!(record = %known, error, "a bootstrap record of discv5 cannot be used");
-            }
-        }
+        settings.bootstrap.iter().for_each(|known| add(&discv5, known));
         discv5.start().await.map_err(|error| ServiceError::Library(error.to_string()))?;
         let discv5 = Arc::new(discv5);
         let (found, receiver) = mpsc::channel(RECORDS_WAITING_MAX);
@@ -119,6 +115,11 @@ impl Service {
         Record::of(self.discv5.local_enr())
     }
 
+    /// Asks this node too, from the next walk on.
+    pub fn add(&self, known: &Record) {
+        add(&self.discv5, known);
+    }
+
     /// Nodes that answered lately.
     pub fn connected(&self) -> usize {
         self.discv5.connected_peers()
@@ -128,6 +129,12 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.walks.abort();
+    }
+}
+
+fn add(discv5: &Discv5, known: &Record) {
+    if let Err(error) = discv5.add_enr(known.enr().clone()) {
+        tracing::warn!(record = %known, error, "discv5 cannot use the record of a node it was told of");
     }
 }
 

@@ -44,6 +44,11 @@ impl NodeKey {
         self.keypair.public().to_peer_id()
     }
 
+    /// The key itself, to sign records with.
+    pub fn secp256k1(&self) -> secp256k1::Keypair {
+        self.keypair.clone().try_into_secp256k1().expect("made of a key of this curve")
+    }
+
     pub(crate) fn keypair(&self) -> &Keypair {
         &self.keypair
     }

@@ -90,6 +90,10 @@ fn announce(config: &Config, listening: &Listening) {
     if config.node_key.is_none() {
         lines.push("peer id is new at each start; give --nodekey to keep one".to_owned());
     }
+    if let Some(address) = listening.discv5 {
+        lines.push(format!("discv5 on UDP {address}"));
+    }
+    lines.push(format!("record {}", listening.record));
     if let Some(address) = listening.rest {
         lines.push(format!("REST at http://{address}"));
     }
@@ -119,9 +123,8 @@ fn protocols(config: &Config, listening: &Listening) -> Vec<String> {
         };
         lines.push(format!("protocol relay {}, {topics}", levada_net::RELAY_PROTOCOL));
     }
-    if config.store {
-        lines.push("store by REST only (/store/v3/messages)".to_owned());
-    }
+    let served = listening.served.iter().map(|protocol| format!("protocol {protocol}"));
+    lines.extend(served);
     lines
 }
 

@@ -14,9 +14,7 @@ const TAIL_LINES = 40;
 const FLAGS = [
   `--cluster-id=${CLUSTER}`,
   `--num-shards-in-network=${SHARDS}`,
-  `--nodekey=${NODE_KEY}`,
   "--listen-address=127.0.0.1",
-  "--tcp-port=0",
   "--websocket-support=true",
   "--websocket-port=0",
   "--relay=true",
@@ -28,6 +26,7 @@ const FLAGS = [
   "--metrics-server=true",
   "--metrics-server-address=127.0.0.1",
   "--metrics-server-port=0",
+  "--discv5-discovery=false",
 ];
 
 export class Levada {
@@ -44,9 +43,18 @@ export class Levada {
   #tail = [];
   #terminated = false;
 
-  constructor(binary) {
+  // `setup` has the name of the node's transport; optionally its key, its TCP port and the addresses that it dials.
+  constructor(binary, { transport, key = NODE_KEY, tcpPort = 0, staticNodes = [] }) {
+    const flags = [
+      ...FLAGS,
+      `--nodekey=${key}`,
+      `--transport=${transport}`,
+      `--tcp-port=${tcpPort}`,
+      ...staticNodes.map((address) => `--staticnode=${address}`),
+    ];
     this.#folder = mkdtempSync(join(tmpdir(), "levada-interop-"));
-    this.#child = spawn(binary, FLAGS, { cwd: this.#folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(binary, flags, { cwd: this.#folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+    process.once("exit", this.destroy);
     this.exit = new Promise((resolve) => {
       this.#child.once("exit", (code, signal) => resolve({ code, signal }));
       this.#child.once("error", (error) => resolve({ code: error.message, signal: null }));
@@ -108,6 +116,10 @@ export class Levada {
     return this.#tail.map((line) => `    | ${line}`).join("\n");
   }
 
+  get tcpPort() {
+    return Number(this.tcp.match(/\/tcp\/(\d+)/)[1]);
+  }
+
   get peerId() {
     return this.tcp.split("/").at(-1);
   }
@@ -117,11 +129,13 @@ export class Levada {
     this.#child.kill("SIGTERM");
   }
 
-  // Synchronous, so that it can run while this process exits.
-  destroy() {
+  // Ends at once. Synchronous, so that it can run while this process exits.
+  destroy = () => {
+    this.#terminated = true;
     this.#child.kill("SIGKILL");
     rmSync(this.#folder, { recursive: true, force: true });
-  }
+    process.removeListener("exit", this.destroy);
+  };
 }
 
 // The environment without settings of another node that would change this one.

@@ -38,7 +38,6 @@ pub(super) const ACCEPTED: &[Key] = &[
     flag("ext-multiaddr-only", Group::Endpoints, "Whether only external multiaddresses are announced.")
         .consequence("the listen addresses are announced too"),
     text("dns4-domain-name", Group::Endpoints, "The domain name of the node's public IPv4 address."),
-    text("dns-addrs-name-server", Group::Endpoints, "A DNS server for multiaddresses; may be repeated.").repeatable(),
     text("local-storage-path", Group::Endpoints, "The folder of the node's own files."),
     text("entry-node", Group::Peers, "A node through which to enter the network; may be repeated.")
         .repeatable()
@@ -46,11 +45,6 @@ pub(super) const ACCEPTED: &[Key] = &[
     text("entry-layer", Group::Peers, "The part of the interface that is started."),
     text("relay-service-ratio", Group::Peers, "How connections are divided between relay and services."),
     number("max-relay-peers", Group::Peers, "The most relay peers."),
-    number("ip-colocation-limit", Group::Peers, "The most peers from one IP address; 0 for no limit.")
-        .consequence("max-connections is the only limit on connections"),
-    flag("peer-persistence", Group::Peers, "Whether known peers survive a restart."),
-    number("peer-store-capacity", Group::Peers, "The most peers remembered."),
-    flag("keep-alive", Group::Peers, "Whether idle connections are kept alive."),
     flag("relay-client", Group::Peers, "Whether the node uses a circuit relay to be reached behind a NAT."),
     flag("relay-peer-exchange", Group::Relay, "Whether relay peers tell each other of peers when pruning."),
     flag("relay-shard-manager", Group::Relay, "Whether peers are chosen by their shards."),
@@ -69,9 +63,6 @@ pub(super) const ACCEPTED: &[Key] = &[
     number("rln-relay-epoch-sec", Group::Relay, "The length of an RLN epoch in seconds."),
     number("rln-relay-user-message-limit", Group::Relay, "The messages of one member in an RLN epoch."),
     text("rln-relay-tree-path", Group::Relay, "The folder of the RLN Merkle tree."),
-    text("storenode", Group::Store, "The store node that this node asks."),
-    text("store-message-retention-policy", Group::Store, "What is deleted from the archive, and when.")
-        .consequence("nothing is deleted from the archive, which grows until its disk is full"),
     flag("store-message-db-vacuum", Group::Store, "Whether the archive's file is compacted at start."),
     flag("store-message-db-migration", Group::Store, "Whether an archive of an older format is converted at start."),
     number("store-max-num-db-connections", Group::Store, "The most connections to a PostgreSQL archive."),
@@ -81,42 +72,19 @@ pub(super) const ACCEPTED: &[Key] = &[
     number("store-sync-interval", Group::Store, "The seconds between two reconciliations."),
     number("store-sync-range", Group::Store, "The seconds of messages that are reconciled."),
     number("store-sync-relay-jitter", Group::Store, "The seconds allowed for messages still on their way."),
-    flag("filter", Group::Services, "Whether filter subscriptions are served."),
-    text("filternode", Group::Services, "The filter node that this node asks."),
-    number("filter-subscription-timeout", Group::Services, "The seconds after which a silent subscriber is forgotten."),
-    number("filter-max-peers-to-serve", Group::Services, "The most filter subscribers."),
-    number("filter-max-criteria", Group::Services, "The most criteria of one filter subscriber."),
-    flag("lightpush", Group::Services, "Whether messages are published for light clients."),
-    text("lightpushnode", Group::Services, "The lightpush node that this node asks."),
     flag("rest-admin", Group::Servers, "Whether REST has the administrator's routes."),
     text("rest-allow-origin", Group::Servers, "A web origin that may use REST; may be repeated.").repeatable(),
     flag("metrics-logging", Group::Servers, "Whether metrics are logged as well."),
-    flag("discv5-discovery", Group::Discovery, "Whether peers are found by Discovery v5."),
-    Key::accepted("discv5-udp-port", Kind::Port, Group::Discovery, "The UDP port of Discovery v5."),
-    text("discv5-bootstrap-node", Group::Discovery, "An ENR to start Discovery v5 from; may be repeated.").repeatable(),
     flag("discv5-enr-auto-update", Group::Discovery, "Whether the node's ENR follows what its peers observe."),
     number("discv5-table-ip-limit", Group::Discovery, "The most nodes of one IP address in the routing table."),
     number("discv5-bucket-ip-limit", Group::Discovery, "The most nodes of one IP address in a bucket."),
     number("discv5-bits-per-hop", Group::Discovery, "The bits that a lookup gains with each hop."),
-    flag("dns-discovery", Group::Discovery, "Whether peers are found by DNS."),
-    text("dns-discovery-url", Group::Discovery, "The enrtree:// URL of a node list in DNS."),
-    flag("peer-exchange", Group::Discovery, "Whether peers are told to those who ask."),
-    text("peer-exchange-node", Group::Discovery, "The node that this node asks for peers."),
     flag("rendezvous", Group::Discovery, "Whether the node is a rendezvous point."),
     flag("enable-kad-discovery", Group::Discovery, "Whether peers are found by Kademlia."),
     text("kad-bootstrap-node", Group::Discovery, "A node to start Kademlia from; may be repeated.").repeatable(),
     flag("mix", Group::Discovery, "Whether the mix protocol is mounted.")
         .protection("messages are NOT sent through a mix network, and their origin is not hidden"),
     secret("mixkey", Group::Discovery, "The private key of the mix protocol."),
-    flag("websocket-secure-support", Group::Transports, "Whether WebSocket connections are encrypted by TLS.").protection(
-        "WebSocket connections are NOT wrapped in TLS, and browsers refuse them from https pages; put a TLS proxy before \
-         websocket-port",
-    ),
-    secret("websocket-secure-key-path", Group::Transports, "The file of the TLS key."),
-    text("websocket-secure-cert-path", Group::Transports, "The file of the TLS certificate."),
     flag("quic-support", Group::Transports, "Whether peers may connect by QUIC."),
     Key::accepted("quic-port", Kind::Port, Group::Transports, "The UDP port of QUIC."),
-    text("rate-limit", Group::Logs, "A limit on the requests to a protocol; may be repeated.")
-        .repeatable()
-        .protection("requests are NOT limited in number"),
 ];

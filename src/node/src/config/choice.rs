@@ -78,16 +78,6 @@ choice! {
 }
 
 choice! {
-    /// Whose router relays.
-    RelayRouter {
-        /// The node's own.
-        Levada = "levada",
-        /// rust-libp2p's.
-        Stock = "stock",
-    }
-}
-
-choice! {
     /// Whose Noise, yamux and mplex secure and divide connections.
     Transport {
         /// The node's own.
@@ -102,15 +92,6 @@ impl From<Transport> for levada_net::TransportKind {
         match transport {
             Transport::Levada => Self::Levada,
             Transport::Stock => Self::Stock,
-        }
-    }
-}
-
-impl From<RelayRouter> for levada_net::RouterKind {
-    fn from(router: RelayRouter) -> Self {
-        match router {
-            RelayRouter::Levada => Self::Levada,
-            RelayRouter::Stock => Self::Stock,
         }
     }
 }

@@ -158,6 +158,16 @@ pub enum ConfigError {
         /// How many shards the network has.
         count: u16,
     },
+    /// A key that does nothing without another one.
+    #[error("{key} ({place}) needs {needed} as well; give both, or neither")]
+    Needs {
+        /// The key that was given.
+        key: &'static str,
+        /// Who gave it.
+        place: Source,
+        /// The key that is absent.
+        needed: &'static str,
+    },
 }
 
 impl ConfigError {

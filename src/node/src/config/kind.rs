@@ -3,10 +3,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use levada_archive::DatabaseUrl;
+use levada_archive::{DatabaseUrl, RetentionPolicy};
+use levada_discovery::Record;
+use levada_discovery::dns::Link;
 
 use super::nat::Nat;
 use super::node_key::NodeKey;
+use super::rate_limit;
 use super::size::{format_bytes, parse_bytes};
 
 /// Which values a key takes.
@@ -50,12 +53,20 @@ pub enum Kind {
     Multiaddr,
     /// The URL of an archive, as [`levada_archive::DatabaseUrl`] reads it.
     DatabaseUrl,
+    /// What an archive keeps, as [`levada_archive::RetentionPolicy`] reads it.
+    RetentionPolicy,
     /// `none`, or the URL of an archive.
     Archive,
     /// One of these words, in any case.
     Choice(&'static [&'static str]),
     /// The path of a file or folder.
     Path,
+    /// A limit on requests, as nwaku writes it.
+    RateLimit,
+    /// A signed node record, as [`levada_discovery::Record`] reads it.
+    NodeRecord,
+    /// A list of nodes in the DNS, as [`levada_discovery::dns::Link`] reads it.
+    DnsTree,
     /// Printable text.
     Text,
     /// Text that is never shown.
@@ -101,8 +112,14 @@ impl Kind {
             }
             Self::Multiaddr => (text.starts_with('/') && text.len() > 1 && is_printable(text)).then(|| text.into()),
             Self::DatabaseUrl => is_database_url(text).then(|| text.into()),
+            Self::RetentionPolicy => {
+                (is_printable(text) && text.parse::<RetentionPolicy>().is_ok()).then(|| text.into())
+            }
             Self::Archive => (text == "none" || is_database_url(text)).then(|| text.into()),
             Self::Path => (!text.is_empty() && is_printable(text)).then(|| text.into()),
+            Self::RateLimit => rate_limit::Entry::parse(text).map(|_| text.into()),
+            Self::NodeRecord => text.parse::<Record>().is_ok().then(|| text.into()),
+            Self::DnsTree => text.parse::<Link>().is_ok().then(|| text.into()),
             Self::Text | Self::Secret => is_printable(text).then(|| text.into()),
         }
     }
@@ -125,9 +142,17 @@ impl Kind {
             Self::NodeKey => "64 hexadecimal digits that are a secp256k1 private key".to_owned(),
             Self::Multiaddr => "a multiaddress such as /ip4/192.0.2.1/tcp/60000/p2p/PEER-ID".to_owned(),
             Self::DatabaseUrl => DATABASE_URL_EXPECTED.to_owned(),
+            Self::RetentionPolicy => RETENTION_EXPECTED.to_owned(),
             Self::Archive => format!("none or {DATABASE_URL_EXPECTED}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Path => "a path without control characters".to_owned(),
+            Self::RateLimit => {
+                "REQUESTS/PERIOD, such as 30/1m, with the unit h, m, s or ms, and before it, if it is for one service, \
+                 store:, lightpush:, px: or filter:"
+                    .to_owned()
+            }
+            Self::NodeRecord => "a signed node record, enr: and base64 for URLs".to_owned(),
+            Self::DnsTree => "enrtree://KEY@NAME with a base32 secp256k1 key".to_owned(),
             Self::Text | Self::Secret => {
                 format!("at most {TEXT_BYTES_MAX} bytes of text without control characters")
             }
@@ -147,9 +172,13 @@ impl Kind {
             Self::NodeKey => "HEX",
             Self::Multiaddr => "MULTIADDR",
             Self::DatabaseUrl => "URL",
+            Self::RetentionPolicy => "POLICY",
             Self::Archive => "ARCHIVE",
             Self::Choice(_) => "WORD",
             Self::Path => "PATH",
+            Self::RateLimit => "LIMIT",
+            Self::NodeRecord => "ENR",
+            Self::DnsTree => "URL",
             Self::Text | Self::Secret => "TEXT",
         }
     }
@@ -205,6 +234,9 @@ fn is_database_url(text: &str) -> bool {
 }
 
 const DATABASE_URL_EXPECTED: &str = "an archive this version has: sqlite://PATH, sqlite://:memory: or memory";
+
+const RETENTION_EXPECTED: &str =
+    "none, time:SECONDS, capacity:MESSAGES, size:NMB or size:NGB, or several of them joined by ;";
 
 /// Far above any real multiaddress, origin or password, and small enough to print and keep.
 const TEXT_BYTES_MAX: usize = 4_096;
@@ -268,6 +300,8 @@ mod tests {
         {
             assert_eq!(Kind::DatabaseUrl.parse(text), None, "{text}");
         }
+        assert!(Kind::RetentionPolicy.parse("time:60;size:1.5GB").is_some());
+        assert_eq!(Kind::RetentionPolicy.parse("time:soon"), None);
         assert!(Kind::Archive.parse("none").is_some());
         assert!(Kind::Archive.parse("sqlite://:memory:").is_some());
         assert_eq!(Kind::Archive.parse("nothing"), None);

@@ -6,6 +6,7 @@
 
 mod accepted;
 mod choice;
+mod discovery;
 mod environment;
 mod error;
 mod file;
@@ -14,8 +15,10 @@ mod key;
 mod kind;
 mod nat;
 mod node_key;
+mod rate_limit;
 mod render;
 mod rules;
+mod services;
 mod settings;
 mod size;
 mod source;
@@ -27,17 +30,21 @@ mod wrap;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use levada_archive::{RetentionPolicy, StoreIo};
+
 pub(crate) use choice::choice;
-pub use choice::{LogFormat, LogLevel, RelayRouter, Transport, WaitPreset};
+pub use choice::{LogFormat, LogLevel, Transport, WaitPreset};
+pub use discovery::Discovery;
 pub use error::{ConfigError, ConfigErrors, EXIT_CONFIG, EXIT_USAGE};
 pub(crate) use key::quoted;
 pub use key::{Effect, Group, Key, Table};
 pub use kind::{Kind, Value};
 pub use nat::Nat;
 pub use node_key::NodeKey;
+pub use rate_limit::{RateLimits, Service};
 pub use render::render_default;
 pub use settings::{Setting, Settings};
 pub use size::{format_bytes, parse_bytes};
@@ -71,22 +78,58 @@ pub struct Config {
     pub websocket_support: bool,
     /// The WebSocket port; 0 takes any free one.
     pub websocket_port: u16,
+    /// Key and certificate of the WebSocket port, if it is secured by TLS.
+    pub websocket_secure: Option<TlsFiles>,
     /// Whose Noise, yamux and mplex secure and divide connections.
     pub transport: Transport,
     /// The multiaddresses of peers to stay connected to, of which only the first `/` is checked.
     pub static_nodes: Vec<String>,
     /// The most connections to peers.
     pub max_connections: u32,
+    /// The most peers from one IP address; 0 for no limit.
+    pub ip_colocation_limit: usize,
+    /// Whether peers are pinged.
+    pub keep_alive: bool,
+    /// Whether peers survive a restart.
+    pub peer_persistence: bool,
+    /// The most peers that are remembered.
+    pub peer_store_capacity: usize,
     /// Whether the node relays.
     pub relay: bool,
-    /// Whose router relays.
-    pub relay_router: RelayRouter,
     /// The most bytes of messages that wait to be sent to one peer.
     pub relay_queue_bytes: usize,
     /// Whether the node archives and answers queries.
     pub store: bool,
     /// The URL of the archive.
     pub store_message_db_url: String,
+    /// The multiaddress of a store node to use.
+    pub store_node: Option<String>,
+    /// Whether filter subscriptions are served.
+    pub filter: bool,
+    /// The multiaddress of a filter node to use.
+    pub filter_node: Option<String>,
+    /// After how long a silent filter subscriber is forgotten.
+    pub filter_subscription_timeout: Duration,
+    /// The most filter subscribers.
+    pub filter_max_peers_to_serve: usize,
+    /// The most criteria of one filter subscriber.
+    pub filter_max_criteria: usize,
+    /// How many requests each service answers.
+    pub rate_limits: RateLimits,
+    /// Whether messages are published for light clients.
+    pub lightpush: bool,
+    /// The multiaddress of a lightpush node to use.
+    pub lightpush_node: Option<String>,
+    /// Whether peers are told of other nodes.
+    pub peer_exchange: bool,
+    /// The multiaddress of a node to ask for peers.
+    pub peer_exchange_node: Option<String>,
+    /// How peers are found.
+    pub discovery: Discovery,
+    /// What the archive keeps.
+    pub store_message_retention_policy: RetentionPolicy,
+    /// How an archive on the disk is written.
+    pub store_io: StoreIo,
     /// Whether the REST interface is served.
     pub rest: bool,
     /// Its address.
@@ -105,6 +148,8 @@ pub struct Config {
     pub log_level: LogLevel,
     /// The shape of a log line.
     pub log_format: LogFormat,
+    /// How many threads connections are spread over; `None` for as many as the machine grants.
+    pub net_workers: Option<usize>,
     /// How many workers run the message path; `None` for as many as the machine grants.
     pub workers: Option<usize>,
     /// The memory for messages in flight, in bytes.
@@ -113,6 +158,15 @@ pub struct Config {
     pub wait: WaitPreset,
     /// How long a drain may take.
     pub drain_timeout: Duration,
+}
+
+/// Where a TLS listener finds what it needs, both in PEM form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The file of the key.
+    pub key: PathBuf,
+    /// The file of the certificate and those that vouch for it.
+    pub certificate: PathBuf,
 }
 
 /// A configuration that can run.
@@ -171,13 +225,17 @@ impl Config {
     /// The typed form of settings in which no fault was found.
     fn from_settings(settings: &Settings) -> Self {
         const TABLED: &str = "the table allows only these words";
+        const CHECKED: &str = "its kind has read it";
         let port = |name| rules::shifted_port(settings, name).unwrap_or_default();
         let address = |name| match settings.value(name) {
             Value::Address(address) => *address,
             _ => unreachable!("{name} is declared an address"),
         };
         let Value::Nat(nat) = settings.value("nat") else { unreachable!("nat is declared so") };
-        let Value::Duration(drain_timeout) = settings.value("drain-timeout") else { unreachable!("declared seconds") };
+        let seconds = |name| match settings.value(name) {
+            Value::Duration(duration) => *duration,
+            _ => unreachable!("{name} is declared seconds"),
+        };
         let node_key = settings.of("nodekey").values.first().and_then(|value| match value {
             Value::NodeKey(key) => Some(key.clone()),
             _ => None,
@@ -194,14 +252,32 @@ impl Config {
             agent_string: settings.text("agent-string").to_owned(),
             websocket_support: settings.bool("websocket-support"),
             websocket_port: port("websocket-port"),
+            websocket_secure: rules::tls_files(settings),
             transport: Transport::named(settings.text("transport")).expect(TABLED),
             static_nodes: settings.texts("staticnode"),
             max_connections: settings.number("max-connections"),
+            ip_colocation_limit: settings.number("ip-colocation-limit"),
+            keep_alive: settings.bool("keep-alive"),
+            peer_persistence: settings.bool("peer-persistence"),
+            peer_store_capacity: settings.number("peer-store-capacity"),
             relay: settings.bool("relay"),
-            relay_router: RelayRouter::named(settings.text("relay-router")).expect(TABLED),
             relay_queue_bytes: settings.number("relay-queue-bytes"),
             store: settings.bool("store"),
             store_message_db_url: settings.text("store-message-db-url").to_owned(),
+            store_node: settings.texts("storenode").pop(),
+            filter: settings.bool("filter"),
+            filter_node: settings.texts("filternode").pop(),
+            filter_subscription_timeout: seconds("filter-subscription-timeout"),
+            filter_max_peers_to_serve: settings.number("filter-max-peers-to-serve"),
+            filter_max_criteria: settings.number("filter-max-criteria"),
+            rate_limits: RateLimits::of(&settings.texts("rate-limit")),
+            lightpush: settings.bool("lightpush"),
+            lightpush_node: settings.texts("lightpushnode").pop(),
+            peer_exchange: settings.bool("peer-exchange"),
+            peer_exchange_node: settings.texts("peer-exchange-node").pop(),
+            discovery: Discovery::from_settings(settings),
+            store_message_retention_policy: settings.text("store-message-retention-policy").parse().expect(CHECKED),
+            store_io: settings.text("store-io").parse().expect(TABLED),
             rest: settings.bool("rest"),
             rest_address: address("rest-address"),
             rest_port: port("rest-port"),
@@ -211,10 +287,11 @@ impl Config {
             metrics_server_port: port("metrics-server-port"),
             log_level: LogLevel::named(settings.text("log-level")).expect(TABLED),
             log_format: LogFormat::named(settings.text("log-format")).expect(TABLED),
+            net_workers: Some(settings.number("net-workers")).filter(|workers| *workers != 0),
             workers: Some(settings.number("workers")).filter(|workers| *workers != 0),
             arena_bytes: settings.number("arena-bytes"),
             wait: WaitPreset::named(settings.text("wait")).expect(TABLED),
-            drain_timeout: *drain_timeout,
+            drain_timeout: seconds("drain-timeout"),
         }
     }
 }

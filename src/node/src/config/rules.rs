@@ -1,7 +1,9 @@
 //! What keys mean together: ports that must differ, shards that must exist, and what deserves a warning.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
+use super::TlsFiles;
 use super::error::ConfigError;
 use super::kind::Value;
 use super::nat::Nat;
@@ -57,11 +59,36 @@ pub(crate) fn subscribed_shards(settings: &Settings) -> Vec<u16> {
     }
 }
 
+/// The files of the secured WebSocket port, if it is to be secured.
+pub(crate) fn tls_files(settings: &Settings) -> Option<TlsFiles> {
+    let path = |name| settings.texts(name).pop().map(PathBuf::from);
+    if !settings.bool("websocket-secure-support") {
+        return None;
+    }
+    Some(TlsFiles { key: path(TLS_KEY)?, certificate: path(TLS_CERTIFICATE)? })
+}
+
 /// Finds the combinations that cannot run.
 pub(crate) fn check(settings: &Settings, errors: &mut Vec<ConfigError>) {
     check_shift(settings, errors);
     check_ports(settings, errors);
     check_shards(settings, errors);
+    check_tls(settings, errors);
+}
+
+const TLS_KEY: &str = "websocket-secure-key-path";
+const TLS_CERTIFICATE: &str = "websocket-secure-cert-path";
+
+fn check_tls(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    const SWITCH: &str = "websocket-secure-support";
+    if !settings.are_sound(&[SWITCH]) || !settings.bool(SWITCH) {
+        return;
+    }
+    for key in [TLS_KEY, TLS_CERTIFICATE] {
+        if settings.are_sound(&[key]) && settings.texts(key).is_empty() {
+            errors.push(ConfigError::Needs { key: SWITCH, place: settings.of(SWITCH).source.clone(), needed: key });
+        }
+    }
 }
 
 fn check_shift(settings: &Settings, errors: &mut Vec<ConfigError>) {

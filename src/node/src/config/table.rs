@@ -1,15 +1,19 @@
-//! The one table of keys: what this version acts on here, what it only accepts in the `accepted` module.
+//! The one table of keys: what this version acts on here and in the modules `services` and `discovery`, what it only accepts in the `accepted` module.
 //!
-//! Names and defaults are nwaku v0.38.1's, except that `store`, `rest`, `metrics-server` and `websocket-support` are on and
+//! Names and defaults are nwaku v0.38.1's, except that `store`, `lightpush`, `rest`, `metrics-server` and `websocket-support` are on and
 //! the archive's file is Levada's own.
 
+use levada_archive::StoreIo;
+
 use super::accepted::ACCEPTED;
-use super::choice::{LogFormat, LogLevel, RelayRouter, Transport, WaitPreset};
+use super::choice::{LogFormat, LogLevel, Transport, WaitPreset};
+use super::discovery::DISCOVERY;
 use super::key::{Group, Key, Table};
 use super::kind::Kind;
+use super::services::SERVICES;
 
 /// Every key of `levada run`.
-pub static NODE: Table = Table(&[EFFECTIVE, ACCEPTED]);
+pub static NODE: Table = Table(&[EFFECTIVE, SERVICES, DISCOVERY, ACCEPTED]);
 
 const EFFECTIVE: &[Key] = &[
     Key::optional(
@@ -106,7 +110,7 @@ const EFFECTIVE: &[Key] = &[
     Key::new(
         "transport",
         Kind::Choice(Transport::NAMES),
-        "stock",
+        "levada",
         Group::Transports,
         "Whose Noise, yamux and mplex secure and divide connections: levada, which copies a payload once in each direction, or stock, \
          which is rust-libp2p's. Peers see no difference.",
@@ -127,19 +131,11 @@ const EFFECTIVE: &[Key] = &[
     ),
     Key::new("relay", Kind::Bool, "true", Group::Relay, "Whether the node relays messages."),
     Key::new(
-        "relay-router",
-        Kind::Choice(RelayRouter::NAMES),
-        "levada",
-        Group::Relay,
-        "Whose router relays: levada, which copies no payload and bounds everything in bytes, or stock, which is rust-libp2p's.",
-    ),
-    Key::new(
         "relay-queue-bytes",
         Kind::Bytes { min: 64 << 10, max: 1 << 30 },
         "8MiB",
         Group::Relay,
-        "The most bytes of messages that wait to be sent to one peer; what finds no room is dropped and costs the peer score. The \
-         levada router only.",
+        "The most bytes of messages that wait to be sent to one peer; what finds no room is dropped and costs the peer score.",
     ),
     Key::new(
         "store",
@@ -155,6 +151,22 @@ const EFFECTIVE: &[Key] = &[
         Group::Store,
         "The archive: sqlite://PATH, relative to the working directory; sqlite://:memory:; or memory, which keeps the newest \
          messages without a database.",
+    ),
+    Key::new(
+        "store-message-retention-policy",
+        Kind::RetentionPolicy,
+        "time:172800",
+        Group::Store,
+        "What the archive keeps: time:SECONDS, capacity:MESSAGES, size:NMB or size:NGB, several joined by ';', or none for \
+         everything. Whole segments are dropped, so that up to an eighth more stays.",
+    ),
+    Key::new(
+        "store-io",
+        Kind::Choice(StoreIo::NAMES),
+        "auto",
+        Group::Store,
+        "How an archive on the disk is written: uring, pwritev or buffered; auto takes io_uring where the system grants it, and \
+         pwritev elsewhere.",
     ),
     Key::new("rest", Kind::Bool, "true", Group::Servers, "Whether the node serves its REST interface."),
     Key::new(
@@ -201,6 +213,14 @@ const EFFECTIVE: &[Key] = &[
         "auto",
         Group::Engine,
         "How many pinned worker threads run the message path; auto takes half the cores this process may use, at most four.",
+    ),
+    Key::new(
+        "net-workers",
+        Kind::Auto { max: 256 },
+        "auto",
+        Group::Engine,
+        "Over how many threads connections are spread, each of which stays on its own; auto takes the cores that the message path \
+         leaves or, if that is only one, all of them, and at most four.",
     ),
     Key::new(
         "arena-bytes",

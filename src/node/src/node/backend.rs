@@ -12,6 +12,7 @@ use levada_wire::waku::sharding::pubsub_topic_of;
 use levada_wire::waku::topics::PubsubTopic;
 use levada_wire::waku::{TopicTable, WakuRecord};
 
+use crate::node::discovery::Discovery;
 use crate::node::in_order;
 use crate::node::ingress::Ingress;
 use crate::node::publish::{self, SizeLimits, Tickets};
@@ -46,6 +47,8 @@ pub struct NodeBackend {
     pub message_bytes_max: usize,
     /// Whether relay is on.
     pub relay: bool,
+    /// Who signs the node's record, once it is there.
+    pub discovery: Option<Arc<Discovery>>,
 }
 
 impl NodeBackend {
@@ -180,7 +183,8 @@ impl Backend for NodeBackend {
     fn info(&self) -> Info {
         let addresses = [self.net.external_addresses(), in_order(self.net.listen_addresses())].concat();
         let listen_addresses = addresses.iter().map(ToString::to_string).collect();
-        Info { listen_addresses, enr_uri: String::new() }
+        let enr_uri = self.discovery.as_ref().map(|discovery| discovery.record().to_string()).unwrap_or_default();
+        Info { listen_addresses, enr_uri }
     }
 }
 

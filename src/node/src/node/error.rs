@@ -1,6 +1,8 @@
 //! Why a node did not start, and the exit code for each reason (after `sysexits.h`).
 
 use levada_archive::{ArchiveError, DatabaseUrlError};
+use levada_discovery::RecordError;
+use levada_discovery::service::ServiceError;
 use levada_engine::{ArenaError, TopologyError};
 use levada_net::{AddressError, NetError, NodeKeyError};
 
@@ -38,6 +40,12 @@ pub enum StartError {
     /// REST or metrics cannot be served.
     #[error("{0}")]
     Serve(#[from] ServeError),
+    /// Discovery v5 cannot be started.
+    #[error("{0}")]
+    Discovery(#[from] ServiceError),
+    /// The node's record, or one of `--discv5-bootstrap-node`.
+    #[error("{0}")]
+    Record(RecordError),
     /// The configured shards are more than a node can take part in.
     #[error("--shard: {shards} shards are more than the {shards_max} a node can take part in; configure fewer")]
     TooManyShards {

@@ -1,11 +1,18 @@
 //! A running node: the path of [`crate::topology`], with the network, the archive and the servers around it.
 
 mod backend;
+mod discovery;
 pub(crate) mod egress;
 mod error;
+mod filter;
 pub(crate) mod ingress;
+mod pages;
+mod placement;
 mod publish;
+mod pusher;
 mod registry;
+mod service_metrics;
+mod services;
 mod store;
 mod subscriptions;
 mod sync_fill;
@@ -14,9 +21,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use levada_archive::DatabaseUrl;
-use levada_engine::{Arena, ArenaConfig, Drained, Running, Waker, usable_cores};
-use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, peer_address};
+use levada_archive::{DatabaseUrl, SegmentOptions};
+use levada_engine::{Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
+use levada_net::filter::Pushes;
+use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
+use levada_stages::filter::Limits;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::topics::PubsubTopic;
 use tokio::sync::{Notify, watch};
@@ -26,9 +35,12 @@ pub use error::StartError;
 
 use crate::config::{Config, WaitPreset};
 use crate::rest::{self, Topic};
-use crate::topology::{self, Ends, Plan, Shared, TOPICS_MAX};
+use crate::topology::{self, Ends, Plan, Shared, TOPICS_MAX, Wakers};
 use backend::NodeBackend;
+use discovery::Discovery;
+use filter::Subscribers;
 use ingress::Ingress;
+use placement::NetWorkers;
 use publish::Tickets;
 use registry::Sources;
 use store::Store;
@@ -54,7 +66,7 @@ pub struct Node {
 }
 
 /// Where a running node can be reached.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Listening {
     /// Multiaddresses that end in `/p2p/<peer id>`.
     pub peers: Vec<Multiaddr>,
@@ -66,6 +78,12 @@ pub struct Listening {
     pub archive: Option<String>,
     /// Pubsub topics subscribed to.
     pub topics: Vec<String>,
+    /// Protocols of requests and answers that are served.
+    pub served: Vec<&'static str>,
+    /// Where Discovery v5 is listened to, if it is on.
+    pub discv5: Option<SocketAddr>,
+    /// The node's record, `enr:` and base64.
+    pub record: String,
     /// Workers of the message path.
     pub lanes: usize,
 }
@@ -77,36 +95,58 @@ impl Node {
     /// [`StartError`]: what is not to be had, and what to change.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         // What can be found wrong without touching anything comes first.
-        let net_config = net_config(config)?;
-        let shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes);
+        let mut net_config = net_config(config)?;
+        let shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes, filter_limits(config));
         let archive = if config.store {
             let url: DatabaseUrl = config.store_message_db_url.parse()?;
-            Some(levada_archive::open(&url)?)
+            let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };
+            Some(levada_archive::open_with(&url, &options)?)
         } else {
             None
         };
         let location = archive.as_ref().map(|archive| archive.location());
-        let store = archive.as_deref().map(Store::open).transpose()?;
+        let store = archive.as_deref().map(|archive| Store::open(archive, config.max_msg_bytes)).transpose()?;
         let sync_reader = archive.as_deref().map(levada_archive::Archive::reader).transpose()?;
         let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes))?;
         let lanes = config.workers.unwrap_or_else(|| (usable_cores() / 2).clamp(1, LANES_MAX));
-        let (egress_ready, answers_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let plan = Plan { lanes, message_bytes_max: config.max_msg_bytes, archive };
-        let (drawing, ends) =
-            topology::draw(arena, &shared, plan, &notifier(&egress_ready), &notifier(&answers_ready))?;
-        let Ends { ingress, egress, answers } = ends;
-        let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone()));
+        let [egress_ready, wanted_ready, answers_ready] = [(); 3].map(|()| Arc::new(Notify::new()));
+        let retention = config.store_message_retention_policy;
+        let plan = Plan { lanes, message_bytes_max: config.max_msg_bytes, archive, retention };
+        let wakers = Wakers {
+            egress: notifier(&egress_ready),
+            wanted: notifier(&wanted_ready),
+            answers: notifier(&answers_ready),
+        };
+        let (drawing, ends) = topology::draw(arena, &shared, plan, &wakers)?;
+        let Ends { ingress, egress, wanted, answers } = ends;
+        let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()));
 
+        let workers = NetWorkers::new(config.net_workers, lanes, &Cores::of_process());
+        (net_config.workers, net_config.worker_cores) = (workers.count, workers.cores);
+        let key = net_config.key.clone();
         let (net, net_task) = levada_net::start(net_config, ingress.clone()).await?;
         let net_task = tokio::spawn(net_task);
         let topology = drawing.run(wait_of(config.wait))?;
         report_unpinned(&topology);
         let tickets = Arc::new(Tickets::default());
+        let subscribers = Subscribers {
+            subscriptions: shared.subscriptions.clone(),
+            topics: shared.topics.clone(),
+            pushes: Arc::new(Pushes::new(
+                net.exchange().clone(),
+                filter::kept_bytes_max(config.arena_bytes),
+                Arc::default(),
+            )),
+        };
         let pumps = vec![
             tokio::spawn(egress::run(egress, egress_ready, shared.topics.clone(), net.clone())),
+            tokio::spawn(filter::run(wanted, wanted_ready, subscribers.clone())),
             tokio::spawn(publish::run(answers, answers_ready, tickets.clone())),
         ];
-        let subscriptions = Arc::new(Subscriptions::new(net.clone(), shared.topics.clone(), shared.events.clone()));
+        let fill = sync_reader.map(|reader| SyncFill::start(reader, shared.topics.clone(), shared.sync.clone()));
+        let stored = fill.as_ref().map(|fill| fill.wanted().clone());
+        let subscriptions =
+            Arc::new(Subscriptions::new(net.clone(), shared.topics.clone(), shared.events.clone(), stored.clone()));
         let backend = NodeBackend {
             ingress: ingress.clone(),
             tickets,
@@ -119,18 +159,18 @@ impl Node {
             num_shards_in_network: config.num_shards_in_network,
             message_bytes_max: config.max_msg_bytes,
             relay: config.relay,
+            discovery: None,
         };
         let topics = config.pubsub_topics();
-        let fill = sync_reader
-            .map(|reader| SyncFill::start(reader, topics.clone(), shared.topics.clone(), shared.sync.clone()));
+        stored.iter().for_each(|stored| topics.iter().for_each(|topic| stored.fill(topic)));
         let peers = in_order(net.listen_addresses());
-        let listening = Listening { peers, rest: None, metrics: None, archive: location, topics, lanes };
+        let listening = Listening { peers, archive: location, topics, lanes, ..Listening::default() };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
         let servers = Vec::new();
         let mut node =
             Self { net, net_task, ingress, topology, shared, fill, pumps, servers, stop, drain_timeout, listening };
-        if let Err(error) = node.join(config, backend, &subscriptions).await {
+        if let Err(error) = node.join(config, &key, backend, &subscriptions, subscribers).await {
             node.stop().await;
             return Err(error);
         }
@@ -141,8 +181,10 @@ impl Node {
     async fn join(
         &mut self,
         config: &Config,
-        backend: NodeBackend,
+        key: &NodeKey,
+        mut backend: NodeBackend,
         subscriptions: &Subscriptions,
+        subscribers: Subscribers,
     ) -> Result<(), StartError> {
         if config.shards.len() > TOPICS_MAX {
             return Err(StartError::TooManyShards { shards: config.shards.len(), shards_max: TOPICS_MAX });
@@ -153,10 +195,21 @@ impl Node {
             subscribed
                 .map_err(|error| StartError::Subscribe { topic: topic.to_string(), reason: error.to_string() })?;
         }
+        let records = Arc::default();
+        services::serve(config, &backend, &records);
+        let discovery = Arc::new(Discovery::start(config, key, &self.net, &records).await?);
+        (self.listening.record, self.listening.discv5) = (discovery.record().to_string(), discovery.listen());
+        backend.discovery = Some(discovery);
+        let pushes = subscribers.pushes.clone();
+        if config.filter {
+            services::serve_filter(config, &backend, &subscribers);
+            self.servers.push(tokio::spawn(filter::sweep(subscribers, self.stopped())));
+        }
+        self.listening.served = self.net.exchange().protocols();
         if let Some(address) = config.metrics_socket() {
             let (net, ingress) = (self.net.clone(), self.ingress.clone());
             let shared = self.shared.clone();
-            let sources = Sources { shared, stats: self.topology.stats(), ingress, net };
+            let sources = Sources { shared, stats: self.topology.stats(), ingress, net, pushes };
             let (bound, server) = crate::metrics::serve(address, registry::metrics(sources), self.stopped()).await?;
             self.listening.metrics = Some(bound);
             self.servers.push(tokio::spawn(server));
@@ -228,6 +281,12 @@ pub struct Stopped {
 /// Time for answering open requests and saying goodbye to peers, if the drain leaves less.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// Known peers survive a restart in this file, in the folder the node is started in.
+const PEER_FILE: &str = "levada-peers.txt";
+
+/// One connection in so many is one that the node strives for itself, as in nwaku: half of all are for relay, a third of these go out.
+const OUTGOING_SHARE: u32 = 6;
+
 /// Time between two looks at whether the node can go on.
 const FAILURE_CHECK: Duration = Duration::from_millis(250);
 
@@ -266,6 +325,14 @@ fn wait_of(preset: WaitPreset) -> levada_engine::Wait {
     }
 }
 
+fn filter_limits(config: &Config) -> Limits {
+    Limits {
+        subscribers_max: config.filter_max_peers_to_serve,
+        criteria_max: config.filter_max_criteria,
+        timeout: config.filter_subscription_timeout,
+    }
+}
+
 fn net_config(config: &Config) -> Result<NetConfig, StartError> {
     let key = match &config.node_key {
         Some(key) => NodeKey::from_hex(&key.secret_hex())?,
@@ -275,15 +342,30 @@ fn net_config(config: &Config) -> Result<NetConfig, StartError> {
     net.listen_address = config.listen_address;
     net.tcp_port = config.tcp_port;
     net.websocket_port = config.websocket_support.then_some(config.websocket_port);
+    net.websocket_tls = config
+        .websocket_secure
+        .as_ref()
+        .map(|files| TlsFiles { key: files.key.clone(), certificate: files.certificate.clone() });
     net.external_addresses = config.nat.external_ip().map(|ip| external_addresses(ip, config)).unwrap_or_default();
     net.cluster_id = config.cluster_id;
     net.shards.clone_from(&config.shards);
-    net.static_peers = config.static_nodes.iter().map(|text| peer_address(text)).collect::<Result<_, _>>()?;
+    let used = [&config.filter_node, &config.store_node, &config.lightpush_node, &config.peer_exchange_node]
+        .into_iter()
+        .flatten();
+    let mut wanted: Vec<&String> = config.static_nodes.iter().chain(used).collect();
+    // One node may be named for several purposes.
+    wanted.sort();
+    wanted.dedup();
+    net.static_peers = wanted.into_iter().map(|text| peer_address(text)).collect::<Result<_, _>>()?;
     net.max_connections = config.max_connections;
+    net.ip_colocation_limit = config.ip_colocation_limit;
+    net.outgoing_wanted = (config.max_connections / OUTGOING_SHARE) as usize;
+    net.known_peers_max = config.peer_store_capacity;
+    net.peer_file = config.peer_persistence.then(|| PEER_FILE.into());
+    net.keep_alive = config.keep_alive;
     net.message_bytes_max = config.max_msg_bytes;
     net.agent.clone_from(&config.agent_string);
     net.relay = config.relay;
-    net.router = config.relay_router.into();
     net.transport = config.transport.into();
     net.send_queue_bytes = config.relay_queue_bytes;
     Ok(net)
@@ -293,7 +375,12 @@ fn net_config(config: &Config) -> Result<NetConfig, StartError> {
 fn external_addresses(ip: IpAddr, config: &Config) -> Vec<Multiaddr> {
     let family = if ip.is_ipv4() { "ip4" } else { "ip6" };
     let tcp = (config.tcp_port != 0).then(|| format!("/{family}/{ip}/tcp/{}", config.tcp_port));
-    let websocket = (config.websocket_support && config.websocket_port != 0)
-        .then(|| format!("/{family}/{ip}/tcp/{}/ws", config.websocket_port));
+    let websocket = (config.websocket_support && config.websocket_port != 0).then(|| {
+        format!(
+            "/{family}/{ip}/tcp/{}/{}",
+            config.websocket_port,
+            if config.websocket_secure.is_some() { "wss" } else { "ws" }
+        )
+    });
     tcp.into_iter().chain(websocket).filter_map(|address| address.parse().ok()).collect()
 }

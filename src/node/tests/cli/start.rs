@@ -11,7 +11,7 @@ fn start_up_lines_tell_where_the_node_is_reached_and_what_it_does() {
     let node = Node::start(folder.path(), &["--workers=1"]);
     let starts: Vec<&str> = node.lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let expected = [
-        ["levada", "listening", "listening", "peer", "REST", "metrics", "archive"].as_slice(),
+        ["levada", "listening", "listening", "peer", "discv5", "record", "REST", "metrics", "archive"].as_slice(),
         ["protocol"; 4].as_slice(),
         ["store", "ready"].as_slice(),
     ];
@@ -116,8 +116,8 @@ fn a_node_key_keeps_the_peer_id_and_without_one_it_changes() {
 #[test]
 fn flags_without_effect_are_accepted_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let ended = Node::start(folder.path(), &["--filter=true", "--rln-relay=true", "--log-level=NONE"]).stop();
+    let ended = Node::start(folder.path(), &["--reliability=true", "--rln-relay=true", "--log-level=NONE"]).stop();
     assert_eq!(ended.code, Some(0));
-    assert!(ended.stderr.contains("warning: filter (flag --filter) is accepted but has no effect"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: reliability (flag --reliability) is accepted but"), "{}", ended.stderr);
     assert!(ended.stderr.contains("warning: SECURITY: rln-relay"), "{}", ended.stderr);
 }

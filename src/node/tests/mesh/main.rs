@@ -11,6 +11,8 @@ use support::node::Node;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod discovery;
+
 /// The address under which a peer dials `node` over TCP.
 fn dialled(node: &Node) -> String {
     format!("--staticnode={}", node.after("listening on ")[0])
@@ -81,4 +83,43 @@ fn a_cache_that_nobody_empties_does_not_stop_the_network() {
         assert_eq!(at_sender.post(MESSAGES, message.json().to_string()).status, 200);
     }
     while Scrape::of(receiver.metrics()).value(accepted) < before + MESSAGES_SENT {}
+}
+
+/// Three nodes in a row of which the middle one has its connections on two workers, and both ends publish the same messages at once.
+#[test]
+fn what_two_peers_deliver_at_once_is_accepted_pushed_and_archived_once() {
+    const COUNT: usize = 60;
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let hub = Node::start(folders[0].path(), &["--net-workers=2", "--rest-relay-cache-capacity=10000"]);
+    let [left, right] = [1, 2].map(|place: usize| Node::start(folders[place].path(), &[&dialled(&hub)]));
+    let mut clients = [&hub, &left, &right].map(|node| Client::new(node.rest()));
+    let [at_hub, at_left, at_right] = &mut clients;
+    join(at_hub, &mut [&mut *at_left, &mut *at_right]);
+    let accepted = "levada_messages_validated_total{result=\"accepted\"}";
+    let before = Scrape::of(hub.metrics()).value(accepted);
+    let messages: Vec<Message> = (0..COUNT).map(|number| Message::new(format!("message {number}"))).collect();
+    std::thread::scope(|threads| {
+        for client in [at_left, at_right] {
+            let messages = &messages;
+            threads.spawn(move || {
+                for message in messages {
+                    assert_eq!(client.post(MESSAGES, message.json().to_string()).text(), "OK");
+                }
+            });
+        }
+    });
+    let mut pushed = Vec::new();
+    while pushed.len() < COUNT {
+        let wanted = |payload: &String| messages.iter().any(|message| self::payload(message) == *payload);
+        pushed.extend(received(at_hub).into_iter().filter(wanted));
+    }
+    // What has come twice by now was posted before this.
+    let last = Message::new("the last");
+    assert_eq!(clients[0].post(MESSAGES, last.json().to_string()).text(), "OK");
+    let again = received(&mut clients[0]);
+    assert_eq!((pushed.len(), again), (COUNT, vec![payload(&last)]), "each is pushed once");
+    assert_eq!(Scrape::of(hub.metrics()).value(accepted) - before, COUNT as u64 + 1);
+    let hashes: Vec<String> = messages.iter().map(Message::hash).collect();
+    let held = support::store::all_hashes(hub.rest());
+    assert!(hashes.iter().all(|hash| held.get(hash) == Some(&1)), "each is archived once");
 }

@@ -9,12 +9,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Every listener on loopback and on a port that the system chooses, and little memory.
-const EPHEMERAL: [&str; 6] = [
+const EPHEMERAL: [&str; 7] = [
     "--listen-address=127.0.0.1",
     "--tcp-port=0",
     "--websocket-port=0",
     "--rest-port=0",
     "--metrics-server-port=0",
+    "--discv5-udp-port=0",
     "--arena-bytes=64MiB",
 ];
 

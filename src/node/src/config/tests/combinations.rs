@@ -86,14 +86,14 @@ fn a_wrong_value_causes_no_second_fault_by_its_default() {
 #[test]
 fn a_key_without_effect_warns_once_with_its_source() {
     let loaded = load(
-        &["--filter=true", "--discv5-bootstrap-node=a", "--discv5-bootstrap-node=b"],
-        &[("WAKUNODE2_LIGHTPUSH", "true")],
+        &["--reliability=true", "--kad-bootstrap-node=a", "--kad-bootstrap-node=b"],
+        &[("WAKUNODE2_RENDEZVOUS", "true")],
     );
     let warnings = loaded.unwrap().warnings;
     for expected in [
-        "filter (flag --filter) is accepted but has no effect in this version",
-        "lightpush (environment variable WAKUNODE2_LIGHTPUSH) is accepted but has no effect in this version",
-        "discv5-bootstrap-node (flag --discv5-bootstrap-node) is accepted but has no effect in this version",
+        "reliability (flag --reliability) is accepted but has no effect in this version",
+        "rendezvous (environment variable WAKUNODE2_RENDEZVOUS) is accepted but has no effect in this version",
+        "kad-bootstrap-node (flag --kad-bootstrap-node) is accepted but has no effect in this version",
     ] {
         assert_eq!(warnings.iter().filter(|warning| *warning == expected).count(), 1, "{warnings:#?}");
     }
@@ -101,21 +101,13 @@ fn a_key_without_effect_warns_once_with_its_source() {
 
 #[test]
 fn a_protection_that_is_not_there_is_warned_of_loudly() {
-    for flag in [
-        "--rln-relay=true",
-        "--rln-relay",
-        "--websocket-secure-support=true",
-        "--protected-shard=0:04ab",
-        "--preset=twn",
-        "--rate-limit=100/1s",
-        "--cluster-id=1",
-    ] {
+    for flag in ["--rln-relay=true", "--rln-relay", "--protected-shard=0:04ab", "--preset=twn", "--cluster-id=1"] {
         let loud: Vec<_> =
             load(&[flag], &[]).unwrap().warnings.into_iter().filter(|text| text.starts_with("SECURITY: ")).collect();
         assert_eq!(loud.len(), 1, "{flag}: {loud:?}");
         assert!(loud[0].contains("NOT") || loud[0].contains("WITHOUT"), "{loud:?}");
     }
-    for flag in ["--rln-relay=false", "--websocket-secure-support=false", "--preset=", "--filter=true"] {
+    for flag in ["--rln-relay=false", "--preset=", "--reliability=true"] {
         let warnings = load(&[flag], &[]).unwrap().warnings;
         assert!(!warnings.iter().any(|text| text.starts_with("SECURITY")), "{flag}: {warnings:?}");
         assert!(warnings.iter().any(|text| text.contains("has no effect")), "{flag}: {warnings:?}");
@@ -129,4 +121,17 @@ fn a_port_mapping_is_warned_of() {
     };
     assert!(warns(&["--nat=upnp"], "nat (flag --nat) asks for port mapping"));
     assert!(!warns(&["--nat=extip:192.0.2.1"], "nat"));
+}
+
+#[test]
+fn a_secured_websocket_port_needs_key_and_certificate() {
+    let secure = "--websocket-secure-support=true";
+    let (key, certificate) = ("--websocket-secure-key-path=k", "--websocket-secure-cert-path=c");
+    let texts: Vec<String> = faults(&[secure], &[]).iter().map(ToString::to_string).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("websocket-secure-key-path") && texts[1].contains("websocket-secure-cert-path"));
+    assert_eq!(faults(&[secure, key], &[]).len(), 1);
+    assert_eq!(faults(&[secure, certificate], &[]).len(), 1);
+    assert!(load(&[secure, key, certificate], &[]).is_ok());
+    assert!(load(&["--websocket-secure-support=false"], &[]).is_ok());
 }

@@ -62,6 +62,7 @@ fn each_kind_of_value_has_its_limits() {
         "--relay=maybe",
         "--config-file=",
         "--filter=maybe",
+        "--rate-limit=relay:1/1s",
         "--discv5-udp-port=65536",
     ] {
         let faults = faults(&[flag], &[]);

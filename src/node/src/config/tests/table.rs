@@ -60,14 +60,35 @@ fn the_defaults_are_those_promised() {
         agent_string: format!("levada/{}", env!("CARGO_PKG_VERSION")),
         websocket_support: true,
         websocket_port: 8_000,
-        transport: Transport::Stock,
+        websocket_secure: None,
+        transport: Transport::Levada,
         static_nodes: vec![],
         max_connections: 150,
+        ip_colocation_limit: 5,
+        keep_alive: true,
+        peer_persistence: false,
+        peer_store_capacity: 1_000,
         relay: true,
-        relay_router: RelayRouter::Levada,
         relay_queue_bytes: 8 << 20,
         store: true,
         store_message_db_url: "sqlite://levada.sqlite3".to_owned(),
+        store_node: None,
+        filter: true,
+        filter_node: None,
+        filter_subscription_timeout: Duration::from_secs(300),
+        filter_max_peers_to_serve: 1_000,
+        filter_max_criteria: 1_000,
+        rate_limits: RateLimits::default(),
+        lightpush: true,
+        lightpush_node: None,
+        peer_exchange: true,
+        peer_exchange_node: None,
+        discovery: Discovery {
+            discv5_udp_port: Some(9_000),
+            discv5_bootstrap_nodes: vec![],
+            dns_url: None,
+            dns_servers: vec![],
+        },
         rest: true,
         rest_address: localhost,
         rest_port: 8_645,
@@ -77,6 +98,7 @@ fn the_defaults_are_those_promised() {
         metrics_server_port: 8_008,
         log_level: LogLevel::Info,
         log_format: LogFormat::Text,
+        net_workers: None,
         workers: None,
         arena_bytes: 512 << 20,
         wait: WaitPreset::Balanced,
@@ -84,6 +106,11 @@ fn the_defaults_are_those_promised() {
     };
     assert_eq!(config(&[]), expected);
 }
+
+/// The examples of EIP-778 and EIP-1459.
+const RECORD: &str = "enr:-IS4QHCYrYZbAKWCBRlAy5zzaDZXJBGkcnh4MHcBFZntXNFrdvJjX04jRzjzCBOonrkTfj499SZuOh8R33Ls8RRcy5wBgmlkgnY0gmlwhH8A\
+                      AAGJc2VjcDI1NmsxoQPKY0yuDUmstAHYpMa2_oxVtw0RW_QAdpzBQA8yWM0xOIN1ZHCCdl8";
+const TREE: &str = "enrtree://AM5FCQLWIZX2QFPNJAP7VUERCCRNGRHWZG3YYHIUV7BVDQ5FDPRT2@nodes.example.org";
 
 /// What the next test sets.
 fn every_value(key: &str) -> Config {
@@ -99,14 +126,35 @@ fn every_value(key: &str) -> Config {
         agent_string: "a".to_owned(),
         websocket_support: false,
         websocket_port: 2,
-        transport: Transport::Levada,
+        websocket_secure: Some(TlsFiles { key: "k.pem".into(), certificate: "c.pem".into() }),
+        transport: Transport::Stock,
         static_nodes: vec!["/dns4/a/tcp/1".to_owned()],
         max_connections: 9,
+        ip_colocation_limit: 0,
+        keep_alive: false,
+        peer_persistence: true,
+        peer_store_capacity: 10,
         relay: false,
-        relay_router: RelayRouter::Stock,
         relay_queue_bytes: 1 << 20,
         store: false,
         store_message_db_url: "sqlite://x".to_owned(),
+        store_node: Some("/s".to_owned()),
+        filter: false,
+        filter_node: Some("/f".to_owned()),
+        filter_subscription_timeout: Duration::from_secs(60),
+        filter_max_peers_to_serve: 11,
+        filter_max_criteria: 12,
+        rate_limits: RateLimits::of(&["px:5/1s".to_owned()]),
+        lightpush: false,
+        lightpush_node: Some("/l".to_owned()),
+        peer_exchange: false,
+        peer_exchange_node: Some("/p".to_owned()),
+        discovery: Discovery {
+            discv5_udp_port: Some(5),
+            discv5_bootstrap_nodes: vec![RECORD.to_owned()],
+            dns_url: Some(TREE.to_owned()),
+            dns_servers: vec!["192.0.2.1".parse().unwrap()],
+        },
         rest: false,
         rest_address: "127.0.0.3".parse().unwrap(),
         rest_port: 3,
@@ -116,6 +164,7 @@ fn every_value(key: &str) -> Config {
         metrics_server_port: 4,
         log_level: LogLevel::Trace,
         log_format: LogFormat::Json,
+        net_workers: Some(3),
         workers: Some(2),
         arena_bytes: 64 << 20,
         wait: WaitPreset::Spin,
@@ -139,14 +188,36 @@ fn every_effective_value_reaches_its_field() {
         "--agent-string=a",
         "--websocket-support=0",
         "--websocket-port=2",
-        "--transport=levada",
+        "--websocket-secure-support",
+        "--websocket-secure-key-path=k.pem",
+        "--websocket-secure-cert-path=c.pem",
+        "--transport=stock",
         "--staticnode=/dns4/a/tcp/1",
         "--max-connections=9",
+        "--ip-colocation-limit=0",
+        "--keep-alive=0",
+        "--peer-persistence",
+        "--peer-store-capacity=10",
         "--relay=0",
-        "--relay-router=stock",
         "--relay-queue-bytes=1MiB",
         "--store=0",
         "--store-message-db-url=sqlite://x",
+        "--storenode=/s",
+        "--filter=0",
+        "--filternode=/f",
+        "--filter-subscription-timeout=60",
+        "--filter-max-peers-to-serve=11",
+        "--filter-max-criteria=12",
+        "--rate-limit=px:5/1s",
+        "--lightpush=0",
+        "--lightpushnode=/l",
+        "--peer-exchange=0",
+        "--peer-exchange-node=/p",
+        "--discv5-udp-port=5",
+        &format!("--discv5-bootstrap-node={RECORD}"),
+        "--dns-discovery",
+        &format!("--dns-discovery-url={TREE}"),
+        "--dns-addrs-name-server=192.0.2.1",
         "--rest=0",
         "--rest-address=127.0.0.3",
         "--rest-port=3",
@@ -157,6 +228,7 @@ fn every_effective_value_reaches_its_field() {
         "--log-level=TRACE",
         "--log-format=JSON",
         "--workers=2",
+        "--net-workers=3",
         "--arena-bytes=64MiB",
         "--wait=spin",
         "--drain-timeout=0.5",
@@ -169,21 +241,25 @@ fn every_effective_value_reaches_its_field() {
 /// The keys on which this version promises to act.
 const EFFECTIVE: &str = "\
     tcp-port listen-address nat nodekey cluster-id shard num-shards-in-network staticnode relay store \
-    store-message-db-url rest rest-address rest-port metrics-server metrics-server-address metrics-server-port \
+    store-message-db-url store-message-retention-policy store-io rest rest-address rest-port metrics-server \
+    metrics-server-address metrics-server-port \
     websocket-support websocket-port max-msg-size log-level log-format max-connections ports-shift agent-string \
-    rest-relay-cache-capacity workers arena-bytes wait drain-timeout config-file";
+    rest-relay-cache-capacity workers net-workers arena-bytes wait drain-timeout config-file \
+    filter filternode filter-subscription-timeout filter-max-peers-to-serve filter-max-criteria rate-limit \
+    storenode lightpush lightpushnode peer-exchange peer-exchange-node ip-colocation-limit peer-persistence \
+    peer-store-capacity keep-alive websocket-secure-support websocket-secure-key-path websocket-secure-cert-path \
+    discv5-discovery discv5-udp-port discv5-bootstrap-node dns-discovery dns-discovery-url dns-addrs-name-server";
 
 /// The keys of nwaku that this version promises to accept.
 const ACCEPTED: &str = "\
     preset content-topic protected-shard ext-multiaddr ext-multiaddr-only dns4-domain-name entry-node \
-    relay-service-ratio ip-colocation-limit peer-persistence peer-store-capacity keep-alive relay-peer-exchange \
+    relay-service-ratio relay-peer-exchange \
     relay-shard-manager rln-relay rln-relay-cred-path rln-relay-cred-password rln-relay-eth-client-address \
     rln-relay-eth-contract-address rln-relay-chain-id rln-relay-epoch-sec rln-relay-user-message-limit \
-    rln-relay-dynamic rln-relay-membership-index storenode store-message-retention-policy store-message-db-vacuum \
+    rln-relay-dynamic rln-relay-membership-index store-message-db-vacuum \
     store-message-db-migration store-max-num-db-connections store-resume store-sync store-sync-interval \
-    store-sync-range store-sync-relay-jitter filter filternode filter-subscription-timeout \
-    filter-max-peers-to-serve filter-max-criteria lightpush lightpushnode rest-admin rest-allow-origin \
-    metrics-logging discv5-discovery discv5-udp-port discv5-bootstrap-node dns-discovery dns-discovery-url \
-    peer-exchange peer-exchange-node rendezvous enable-kad-discovery websocket-secure-support \
-    websocket-secure-key-path websocket-secure-cert-path quic-support quic-port rate-limit entry-layer \
+    store-sync-range store-sync-relay-jitter rest-admin rest-allow-origin \
+    metrics-logging \
+    rendezvous enable-kad-discovery \
+    quic-support quic-port entry-layer \
     local-storage-path reliability";

@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Barrier, mpsc};
@@ -198,6 +199,23 @@ fn each_wrong_configuration_has_its_error() {
     assert!(matches!(error(&[(128, u32::MAX), (256, u32::MAX)]), ArenaError::TooManySlots { .. }));
     let refused = error(&[((1 << 32) - 128, slots_max)]);
     assert!(matches!(refused, ArenaError::Memory { .. }), "{refused}");
+}
+
+/// What begins at the same place of a page shares a set of the first-level cache, which holds eight lines or so.
+#[test]
+fn slots_of_whole_pages_begin_at_different_places_of_a_page() {
+    for (payload_bytes, slots) in [(4_096, 32), (16 << 10, 32), (163_840, 32)] {
+        let arena = arena(&[(payload_bytes, slots)]);
+        let mut claimed: Vec<Unique<'_, u64>> = (0..slots).map(|_| arena.claim(1).unwrap()).collect();
+        let starts: Vec<usize> = claimed.iter_mut().map(|slot| slot.payload_mut().as_ptr() as usize).collect();
+        let places: HashSet<usize> = starts.iter().map(|start| start % 4_096).collect();
+        assert_eq!(places.len(), slots as usize, "slots of {payload_bytes} bytes");
+        assert!(places.iter().all(|place| place.is_multiple_of(128)));
+        for slot in &mut claimed {
+            assert_eq!(slot_bytes(slot), payload_bytes);
+            slot.payload_mut().fill(0xa5);
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,16 @@ use crate::error::ArenaError;
 /// Slots start on cache lines, two of them because the processor fetches lines in pairs.
 const SLOT_ALIGN: usize = 128;
 
+/// Slots of whole pages lie [`SLOT_ALIGN`] further apart than they are long. Otherwise all of them would begin at the same place of a
+/// page, which decides the set of a first-level cache: of the payloads that a hash kernel reads in step, each would push out the lines
+/// of the others before it has read them to the end.
+const PAGE_BYTES: usize = 4_096;
+
+/// From the start of a slot to that of the next.
+fn stride_bytes(payload_bytes: usize) -> usize {
+    if payload_bytes.is_multiple_of(PAGE_BYTES) { payload_bytes + SLOT_ALIGN } else { payload_bytes }
+}
+
 /// Most slots in all classes together: the headers of a full table take 1 GiB.
 const SLOTS_MAX: u64 = 1 << 24;
 
@@ -50,7 +60,7 @@ impl ArenaConfig {
         let total: usize = shares.iter().sum();
         let class = |(size, share): (&usize, &usize)| ClassConfig {
             payload_bytes: *size,
-            slots: u32::try_from(bytes / total * share / size).unwrap_or(u32::MAX).max(1),
+            slots: u32::try_from(bytes / total * share / stride_bytes(*size)).unwrap_or(u32::MAX).max(1),
         };
         let classes = sizes.iter().zip(shares).map(class).collect();
         Self { classes, huge_pages: true, prefault: false }
@@ -90,7 +100,7 @@ pub(super) struct Class {
 
 impl Class {
     pub fn new(config: &ClassConfig, first: u32, arena: &ArenaConfig) -> Result<Self, ArenaError> {
-        let bytes = (config.payload_bytes as u64 * u64::from(config.slots)) as usize;
+        let bytes = (stride_bytes(config.payload_bytes) as u64 * u64::from(config.slots)) as usize;
         Ok(Self {
             payload_bytes: config.payload_bytes,
             slots: config.slots,
@@ -107,7 +117,7 @@ impl Class {
 
     /// Start of the slot of envelope `index`, which must belong to this class.
     pub fn slot(&self, index: u32) -> *mut u8 {
-        let offset = (index - self.first) as usize * self.payload_bytes;
+        let offset = (index - self.first) as usize * stride_bytes(self.payload_bytes);
         self.mapping.at(offset)
     }
 

@@ -1,4 +1,4 @@
-//! Ingest side by side: the segment log in both ways of writing, and SQLite with the payloads inside, in turns on one disk.
+//! Ingest side by side: the segment log in every way of writing, and SQLite with the payloads inside, in turns on one disk.
 //!
 //! `cargo run --release -p levada-archive --example ingest -- FOLDER [MESSAGES] [ROUNDS] [small]`, on Linux. Messages of 10, 50 and
 //! 150 kB at 25, 50 and 25 % (of 1 kB with `small`) in synced batches of 256. Prints messages per second, bytes written per payload byte
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "archive", "messages/s", "MB/s", "written", "cpu us/msg", "drop ms"
     );
     for _ in 0..rounds {
-        for name in ["sqlite", "segments pwritev", "segments buffered"] {
+        for name in ["sqlite", "segments uring", "segments pwritev", "segments buffered"] {
             let path = folder.join("ingest.archive");
             remove(&path)?;
             let run = measure(name, &path, messages, mix)?;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(name: &str, path: &Path, messages: u64, mix: [usize; 4]) -> Result<String, Box<dyn Error>> {
-    let io = if name == "segments buffered" { StoreIo::Buffered } else { StoreIo::Pwritev };
+    let io = name.strip_prefix("segments ").map_or(Ok(StoreIo::Auto), str::parse)?;
     let (mut sqlite, mut segments) = (None, None);
     let archive: &mut dyn Archive = if name == "sqlite" {
         sqlite.insert(SqliteArchive::open(path)?)

@@ -32,6 +32,12 @@ pub static QUERIES: Counter = Counter::new();
 pub static QUERY_FAILURES: Counter = Counter::new();
 /// Payload bytes handed out in pages.
 pub static QUERIED_PAYLOAD_BYTES: Counter = Counter::new();
+/// Records of the segment log that a page had from memory.
+pub static MEMORY_READS: Counter = Counter::new();
+/// Records of the segment log that a page had from the disk, or from the page cache before it.
+pub static DISK_READS: Counter = Counter::new();
+/// Bytes of the records that [`DISK_READS`] counts.
+pub static DISK_READ_BYTES: Counter = Counter::new();
 /// Records of the segment log left out of a page, or out of the index, because they are damaged.
 pub static DAMAGED_RECORDS: Counter = Counter::new();
 /// Batches that failed because the disk is full.

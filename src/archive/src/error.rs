@@ -38,6 +38,13 @@ pub enum ArchiveError {
     )]
     NotAnArchive { path: String, reason: String },
     #[error(
+        "{path} is an archive of nwaku; take its messages over with levada archive import --from={path}, or name another \
+         file with --store-message-db-url"
+    )]
+    NwakuArchive { path: String },
+    #[error("there is no archive at {path}; check its name")]
+    NotFound { path: String },
+    #[error(
         "the archive {path} has schema version {found}, and this build knows versions up to {supported}; use \
          a newer Levada, or name another file with --store-message-db-url"
     )]
@@ -53,6 +60,8 @@ pub enum ArchiveError {
         "the file system of the archive {path} does not support a write-ahead log; put the archive on a local disk"
     )]
     WalRefused { path: String },
+    #[error("the system refuses io_uring ({source}); use --store-io=auto or --store-io=pwritev")]
+    IoUringRefused { source: std::io::Error },
     #[error(
         "the operating system failed to read or write the archive {path} ({source}); check the disk and the \
          system log"

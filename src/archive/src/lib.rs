@@ -25,6 +25,7 @@ mod retention;
 mod segments;
 mod sqlite;
 mod sync_index;
+pub mod upkeep;
 mod url;
 
 pub use eligibility::{Ineligible, TIMESTAMP_DISTANCE_NS_MAX, eligible};
@@ -37,7 +38,9 @@ pub use query::{
 };
 pub use range::Key;
 pub use retention::{Dropped, Retention, RetentionPolicy, RetentionPolicyError};
-pub use segments::{SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader, StoreIo};
+pub use segments::{
+    RECENT_BYTES_DEFAULT, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader, StoreIo, StoreIoError,
+};
 pub use sqlite::{SqliteArchive, SqliteReader};
 pub use sync_index::{SYNC_INDEX_BYTES_MIN, Summary, SyncIndex, SyncInserted, SyncPart, time_slices};
 pub use url::{DatabaseUrl, DatabaseUrlError};
@@ -53,6 +56,11 @@ pub trait Archive: Send {
         &mut self,
         batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
     ) -> Result<InsertOutcome, ArchiveError>;
+
+    /// Whether a message of this size is stored by [`insert_batch`](Self::insert_batch), and not counted as dropped.
+    fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
+        message.payload.len() <= PAYLOAD_BYTES_MAX
+    }
 
     /// A reader for another thread. It sees every batch inserted before the query starts.
     ///

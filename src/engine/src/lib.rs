@@ -14,6 +14,7 @@ mod counters;
 mod ends;
 mod error;
 pub mod heap;
+pub mod io;
 mod lane;
 mod link;
 mod orders;

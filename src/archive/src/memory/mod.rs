@@ -68,6 +68,10 @@ impl Archive for MemoryArchive {
         tally.publish(Ok(()))
     }
 
+    fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
+        lock(&self.shared).takes(message, bytes_needed(message))
+    }
+
     fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
         Ok(Box::new(MemoryReader { shared: Arc::clone(&self.shared) }))
     }
@@ -142,9 +146,13 @@ impl Store {
         self.bytes_live + self.pool.bytes()
     }
 
+    fn takes(&self, message: &ArchiveMessage<'_>, bytes_needed: usize) -> bool {
+        message.payload.len() <= PAYLOAD_BYTES_MAX && bytes_needed <= self.bytes_max
+    }
+
     fn insert(&mut self, message: &ArchiveMessage<'_>, tally: &mut InsertTally) {
         let needed = bytes_needed(message);
-        if message.payload.len() > PAYLOAD_BYTES_MAX || needed > self.bytes_max {
+        if !self.takes(message, needed) {
             tally.outcome.dropped += 1;
             return;
         }

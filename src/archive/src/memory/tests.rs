@@ -40,6 +40,7 @@ fn oldest_leave_first_and_the_bound_holds() {
 fn message_larger_than_the_archive_is_dropped() {
     let mut archive = MemoryArchive::new(5_000);
     let (small, large) = ([1; 100], [2; 6_000]);
+    assert_eq!([&small[..], &large].map(|payload| archive.takes(&message(1, 1, payload))), [true, false]);
     let outcome = archive.insert_batch(&mut [message(1, 1, &small), message(2, 2, &large)].into_iter()).unwrap();
     assert_eq!(outcome, InsertOutcome { stored: 1, duplicates: 0, dropped: 1 });
     assert_eq!(archive.message_count().unwrap(), 1);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::format::{ALIGNMENT, SegmentHeader};
+use super::recent::Recent;
 
 /// Most segments kept open for reading.
 const OPEN_MAX: usize = 64;
@@ -24,6 +25,8 @@ pub(super) struct SegmentFiles {
     dropped_below: AtomicU32,
     open: Mutex<Vec<Arc<OpenSegment>>>,
     named: Mutex<HashSet<i64>>,
+    /// What was last written, in memory.
+    pub(super) recent: Arc<Recent>,
 }
 
 /// A segment that is open for reading.
@@ -35,7 +38,13 @@ pub(super) struct OpenSegment {
 
 impl SegmentFiles {
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, dropped_below: AtomicU32::new(0), open: Mutex::default(), named: Mutex::default() }
+        Self {
+            folder,
+            dropped_below: AtomicU32::new(0),
+            open: Mutex::default(),
+            named: Mutex::default(),
+            recent: Arc::default(),
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {

@@ -15,6 +15,7 @@ use super::format::Location;
 use super::tail::Extent;
 use crate::sqlite::query;
 use crate::sqlite::{open_file, translate};
+use crate::upkeep::is_nwaku;
 use crate::{ArchiveError, Hash};
 
 /// The `application_id` of an index: "LVDX".
@@ -121,6 +122,16 @@ pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
     Ok(conn)
 }
 
+/// Opens the index at `path`, which must be one that this build knows, for reading.
+pub(super) fn open_existing(path: &Path) -> Result<Connection, ArchiveError> {
+    let name = path.display().to_string();
+    let conn = open_reader(path).map_err(|error| translate(&name, error))?;
+    if identify(&conn, &name)? {
+        return Err(ArchiveError::NotAnArchive { path: name, reason: "it is empty".to_owned() });
+    }
+    Ok(conn)
+}
+
 /// A connection for a reader.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let conn = open_file(path)?;
@@ -141,6 +152,7 @@ fn identify(conn: &Connection, name: &str) -> Result<bool, ArchiveError> {
         }
         (APPLICATION_ID, _) if version == SCHEMA_VERSION => check_tables(conn, name).map(|()| false),
         (0, 0) => Ok(true),
+        _ if is_nwaku(conn).map_err(failed)? => Err(ArchiveError::NwakuArchive { path }),
         _ => Err(ArchiveError::NotAnArchive { path, reason: "its header names another application".to_owned() }),
     }
 }

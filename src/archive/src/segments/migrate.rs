@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::files::SegmentFiles;
-use super::io::Create;
-use super::{Failure, Log, index, with_suffix};
+use super::{Failure, Log, Settings, index, with_suffix};
 use crate::counters::InsertTally;
 use crate::lock::folder_of;
 use crate::sqlite::export::Exported;
@@ -27,7 +26,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Moves the archive at `path` if it is one of the first format. The caller holds the lock of segments; the old one is taken here, so that
 /// a node of an older build keeps away.
-pub(super) fn migrate_if_needed(path: &Path, segment_bytes: u64, create: &Create) -> Result<(), ArchiveError> {
+pub(super) fn migrate_if_needed(path: &Path, settings: &Settings) -> Result<(), ArchiveError> {
     if !is_archive(path)? {
         return Ok(());
     }
@@ -35,7 +34,7 @@ pub(super) fn migrate_if_needed(path: &Path, segment_bytes: u64, create: &Create
     let first = SqliteArchive::open(path)?;
     let new_index = with_suffix(path, ".migrating");
     let files = SegmentFiles::new(with_suffix(path, ".segments"));
-    let mut log = Log::open(&new_index, files, segment_bytes, create.clone())?;
+    let mut log = Log::open(&new_index, files, settings)?;
     move_messages(&first, &mut log, &name)?;
     let failed = |error| translate(&name, error);
     index::checkpoint(&log.conn).map_err(failed)?;
@@ -86,7 +85,7 @@ fn last_hash(conn: &Connection) -> rusqlite::Result<Option<Hash>> {
 }
 
 /// Puts the new index in the place of the old file, which ends it.
-fn replace(path: &Path, new_index: &Path) -> Result<(), Error> {
+pub(super) fn replace(path: &Path, new_index: &Path) -> Result<(), Error> {
     // A log that another program keeps from being written back would be taken for that of the new index.
     let old_log = with_suffix(path, "-wal");
     match fs::metadata(&old_log) {

@@ -21,10 +21,12 @@ mod io;
 mod known;
 mod migrate;
 mod reader;
+mod recent;
 mod recover;
 mod retention;
 mod scan;
 mod tail;
+pub(crate) mod upkeep;
 mod writer;
 
 use std::fs;
@@ -37,17 +39,19 @@ use crate::counters::{InsertTally, count_retention};
 use crate::lock::{FileLock, canonical, folder_of};
 use crate::sqlite::translate;
 use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, InsertOutcome, Retention};
-use block::Block;
+use block::Blocks;
 use files::SegmentFiles;
 use index::{Row, Rows};
 use io::Create;
-pub use io::StoreIo;
+pub use io::{StoreIo, StoreIoError};
 use known::Known;
 pub use reader::SegmentReader;
 use writer::{Batch, Writer};
 
 /// Bytes at which a segment ends.
 pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
+/// Bytes of memory for the newest records.
+pub const RECENT_BYTES_DEFAULT: usize = 32 << 20;
 /// Places in a segment are 32 bits, in units of 8 bytes.
 const SEGMENT_BYTES_MAX: u64 = 16 << 30;
 
@@ -58,11 +62,28 @@ pub struct SegmentOptions {
     pub segment_bytes: u64,
     /// The way bytes reach the disk.
     pub io: StoreIo,
+    /// Bytes of memory for the newest records, which are served from there; at least 8 MiB.
+    pub recent_bytes: usize,
 }
 
 impl Default for SegmentOptions {
     fn default() -> Self {
-        Self { segment_bytes: SEGMENT_BYTES_DEFAULT, io: StoreIo::default() }
+        Self { segment_bytes: SEGMENT_BYTES_DEFAULT, io: StoreIo::default(), recent_bytes: RECENT_BYTES_DEFAULT }
+    }
+}
+
+/// The options, once it is known how segments can be written.
+struct Settings {
+    segment_bytes: u64,
+    create: Create,
+    recent_bytes: usize,
+}
+
+impl Settings {
+    fn new(options: &SegmentOptions) -> Result<Self, ArchiveError> {
+        let create = io::creator(options.io).map_err(|source| ArchiveError::IoUringRefused { source })?;
+        let segment_bytes = options.segment_bytes.min(SEGMENT_BYTES_MAX);
+        Ok(Self { segment_bytes, create, recent_bytes: options.recent_bytes })
     }
 }
 
@@ -100,20 +121,25 @@ impl SegmentArchive {
     /// # Errors
     /// Any [`ArchiveError`] about the files. A database that is not an index of segments is left as it is.
     pub fn open(path: &Path, options: &SegmentOptions) -> Result<Self, ArchiveError> {
-        let way = options.io;
-        let create = move |path: &Path, header, block: &mut Block| io::create(way, path, header, block);
-        Self::open_with(path, options.segment_bytes, Arc::new(create))
+        Self::open_with(path, &Settings::new(options)?)
     }
 
-    fn open_with(path: &Path, segment_bytes: u64, create: Create) -> Result<Self, ArchiveError> {
+    fn open_with(path: &Path, settings: &Settings) -> Result<Self, ArchiveError> {
         if path.is_dir() {
             return Err(ArchiveError::PathIsFolder { path: path.display().to_string() });
         }
         let path = canonical(path)?;
         let locked = LockedPath { _lock: FileLock::take(&path, ".lock")?, path: path.display().to_string() };
-        migrate::migrate_if_needed(&path, segment_bytes, &create)?;
-        let log = Log::open(&path, SegmentFiles::new(with_suffix(&path, ".segments")), segment_bytes, create)?;
+        migrate::migrate_if_needed(&path, settings)?;
+        let log = Log::open(&path, SegmentFiles::new(with_suffix(&path, ".segments")), settings)?;
         Ok(Self { files: log.writer.files(), log: Mutex::new(log), locked: Arc::new(locked) })
+    }
+
+    /// Leaves the files as a reader wants to find them.
+    fn close_files(self) -> Result<(), ArchiveError> {
+        let forgotten = self.log().forget_removed(&self.files);
+        forgotten.map_err(|failure| failure.translate(&self.locked.path))?;
+        index::checkpoint(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -124,14 +150,18 @@ impl SegmentArchive {
 
 impl Log {
     /// Opens the index at `index` and makes it agree with the segments.
-    fn open(index: &Path, files: SegmentFiles, segment_bytes: u64, create: Create) -> Result<Self, ArchiveError> {
+    fn open(index: &Path, files: SegmentFiles, settings: &Settings) -> Result<Self, ArchiveError> {
         let conn = index::open(index)?;
-        let mended = create_folder(&files).map_err(Failure::from).and_then(|()| {
-            let next_id = recover::recover(&conn, &files)?;
-            Ok((next_id, Known::load(&conn)?))
-        });
-        let (next_id, known) = mended.map_err(|failure| failure.translate(&index.display().to_string()))?;
-        let writer = Writer::new(Arc::new(files), create, segment_bytes.min(SEGMENT_BYTES_MAX), next_id);
+        let mended = create_folder(&files).map_err(Failure::from).and_then(|()| recover::recover(&conn, &files));
+        let log = mended.and_then(|next_id| Self::new(conn, files, settings, next_id));
+        log.map_err(|failure| failure.translate(&index.display().to_string()))
+    }
+
+    /// A log whose index and segments agree, and whose next segment is `next_id`.
+    fn new(conn: Connection, files: SegmentFiles, settings: &Settings, next_id: u32) -> Result<Self, Failure> {
+        let known = Known::load(&conn)?;
+        let blocks = Blocks::new(settings.recent_bytes, Arc::clone(&files.recent));
+        let writer = Writer::new(Arc::new(files), settings.create.clone(), settings.segment_bytes, next_id, blocks);
         Ok(Self { conn, writer, known, removed: Vec::new(), shrinking: false })
     }
 
@@ -153,6 +183,10 @@ impl Archive for SegmentArchive {
         let mut tally = InsertTally::default();
         let result = self.log().insert_batch(batch, &mut tally);
         tally.publish(result.map_err(|failure| failure.translate(&self.locked.path)))
+    }
+
+    fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
+        format::record_bytes(message).is_some()
     }
 
     fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
@@ -179,9 +213,7 @@ impl Archive for SegmentArchive {
     }
 
     fn close(self: Box<Self>) -> Result<(), ArchiveError> {
-        let forgotten = self.log().forget_removed(&self.files);
-        forgotten.map_err(|failure| failure.translate(&self.locked.path))?;
-        index::checkpoint(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
+        self.close_files()
     }
 }
 

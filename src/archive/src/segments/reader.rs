@@ -9,7 +9,7 @@ use super::LockedPath;
 use super::files::SegmentFiles;
 use super::format::{Location, RECORD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader};
 use super::index;
-use crate::counters::{DAMAGED_RECORDS, count_query};
+use crate::counters::{DAMAGED_RECORDS, DISK_READ_BYTES, DISK_READS, MEMORY_READS, count_query};
 use crate::range::Key;
 use crate::sqlite::{query, translate};
 use crate::{ArchiveError, ArchiveReader, Hash, Page, Query, StoredBody};
@@ -47,7 +47,7 @@ impl ArchiveReader for SegmentReader {
 }
 
 /// The message whose row has `id`; nothing if its record is damaged or gone.
-fn body_at(files: &SegmentFiles, id: i64, bytes: u64, hash: &Hash) -> Option<StoredBody> {
+pub(super) fn body_at(files: &SegmentFiles, id: i64, bytes: u64, hash: &Hash) -> Option<StoredBody> {
     let place = Location::of_id(id);
     match read(files, place, bytes, hash) {
         Ok(body) => Some(body),
@@ -69,14 +69,20 @@ fn body_at(files: &SegmentFiles, id: i64, bytes: u64, hash: &Hash) -> Option<Sto
     }
 }
 
-/// Reads the record of `bytes` at `place` in one go, and nothing besides.
+/// Reads the record of `bytes` at `place`, from memory if it is one of the newest, else from the disk in one go, and nothing besides.
 fn read(files: &SegmentFiles, place: Location, bytes: u64, hash: &Hash) -> Result<StoredBody, String> {
     if bytes > RECORD_BYTES_MAX {
         return Err("its length in the index is impossible".to_owned());
     }
     let segment = files.get(place.segment).map_err(|error| error.to_string())?;
     let mut record = vec![0; bytes as usize];
-    segment.file.read_exact_at(&mut record, place.offset).map_err(|error| error.to_string())?;
+    if files.recent.read(place, &mut record) {
+        MEMORY_READS.add(1);
+    } else {
+        segment.file.read_exact_at(&mut record, place.offset).map_err(|error| error.to_string())?;
+        DISK_READS.add(1);
+        DISK_READ_BYTES.add(bytes);
+    }
     let header = RecordHeader::decode(&record, segment.header).filter(|header| header.hash == *hash);
     let header = header.ok_or("its header is not what was written")?;
     let parts = header.parts(&record, segment.header).ok_or("its checksum does not hold")?;

@@ -1,8 +1,8 @@
 //! The segment that records go to: gather, write, sync.
 
-use std::io::{self, IoSlice};
+use std::io;
 
-use super::block::Block;
+use super::block::Blocks;
 use super::format::{self, ALIGNMENT, Location, RECORD_ALIGNMENT, RecordHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::io::SegmentIo;
 use crate::ArchiveMessage;
@@ -15,7 +15,7 @@ pub(super) struct Extent {
     pub(super) id: u32,
     /// Bytes before the batch; 0 if the batch created the segment.
     kept_bytes: u64,
-    /// Bytes, those included that the block still holds.
+    /// Bytes, those included that wait in a block.
     pub(super) bytes: u64,
     /// Records, which is the sequence number of the next one.
     pub(super) records: u32,
@@ -51,7 +51,7 @@ impl Extent {
     }
 }
 
-/// An open segment, written up to its extent but for what the block holds.
+/// An open segment, written up to its extent but for what waits in a block.
 pub(super) struct Tail {
     io: Box<dyn SegmentIo>,
     header: SegmentHeader,
@@ -73,63 +73,66 @@ impl Tail {
         Location { segment: self.extent.id, offset: self.extent.bytes }
     }
 
-    /// Writes a record by way of `block`; whether its payload was copied there.
-    pub(super) fn append(&mut self, message: &ArchiveMessage<'_>, block: &mut Block) -> io::Result<bool> {
+    /// Writes a record by way of `blocks`; whether its payload was copied there.
+    pub(super) fn append(&mut self, message: &ArchiveMessage<'_>, blocks: &mut Blocks) -> io::Result<bool> {
         let header = RecordHeader::encode(message, self.header, self.extent.records);
         let [pubsub_topic, content_topic, meta, payload] = format::pieces(message);
         for piece in [&header, pubsub_topic, content_topic, meta] {
-            self.gather(piece, block)?;
+            self.gather(piece, blocks)?;
         }
         let copied = payload.len() < self.io.in_place_bytes_min();
         if copied {
-            self.gather(payload, block)?;
+            self.gather(payload, blocks)?;
         } else {
-            self.write_in_place(payload, block)?;
+            self.write_in_place(payload, blocks)?;
         }
-        self.pad(RECORD_ALIGNMENT as usize, block)?;
+        self.pad(RECORD_ALIGNMENT as usize, blocks)?;
         self.extent.add(message.timestamp);
         Ok(copied && !payload.is_empty())
     }
 
-    /// Writes what the block holds, up to a multiple of [`ALIGNMENT`], and returns when the disk has it.
-    pub(super) fn sync(&mut self, block: &mut Block) -> io::Result<()> {
-        self.pad(ALIGNMENT, block)?;
-        self.flush(block)?;
+    /// Writes what was gathered, up to a multiple of [`ALIGNMENT`], and returns when the disk has it.
+    pub(super) fn sync(&mut self, blocks: &mut Blocks) -> io::Result<()> {
+        self.pad(ALIGNMENT, blocks)?;
+        self.flush(blocks)?;
         self.io.sync()
     }
 
-    fn gather(&mut self, bytes: &[u8], block: &mut Block) -> io::Result<()> {
+    fn gather(&mut self, bytes: &[u8], blocks: &mut Blocks) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let before = rest.len();
-            rest = block.gather(rest);
+            rest = blocks.gather(rest);
             self.extent.bytes += (before - rest.len()) as u64;
-            if block.is_full() {
-                self.flush(block)?;
+            if blocks.is_full() {
+                self.flush(blocks)?;
             }
         }
         Ok(())
     }
 
-    fn write_in_place(&mut self, payload: &[u8], block: &mut Block) -> io::Result<()> {
-        let at = self.extent.bytes - block.filled().len() as u64;
-        self.io.write(&mut [IoSlice::new(block.filled()), IoSlice::new(payload)], at)?;
-        block.clear();
+    fn write_in_place(&mut self, payload: &[u8], blocks: &mut Blocks) -> io::Result<()> {
+        let at = self.written(blocks);
+        self.io.write(blocks.take(at), payload, at.offset)?;
         self.extent.bytes += payload.len() as u64;
         Ok(())
     }
 
-    fn pad(&mut self, alignment: usize, block: &mut Block) -> io::Result<()> {
+    fn pad(&mut self, alignment: usize, blocks: &mut Blocks) -> io::Result<()> {
         let bytes = self.extent.bytes.next_multiple_of(alignment as u64) - self.extent.bytes;
-        self.gather(&ZEROES[..bytes as usize], block)
+        self.gather(&ZEROES[..bytes as usize], blocks)
     }
 
-    fn flush(&mut self, block: &mut Block) -> io::Result<()> {
-        if !block.filled().is_empty() {
-            let at = self.extent.bytes - block.filled().len() as u64;
-            self.io.write(&mut [IoSlice::new(block.filled())], at)?;
-            block.clear();
+    fn flush(&mut self, blocks: &mut Blocks) -> io::Result<()> {
+        if blocks.gathered() == 0 {
+            return Ok(());
         }
-        Ok(())
+        let at = self.written(blocks);
+        self.io.write(blocks.take(at), &[], at.offset)
+    }
+
+    /// Where what was gathered goes.
+    fn written(&self, blocks: &Blocks) -> Location {
+        Location { segment: self.extent.id, offset: self.extent.bytes - blocks.gathered() as u64 }
     }
 }

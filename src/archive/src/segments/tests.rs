@@ -1,16 +1,16 @@
 //! What a disk that refuses writes does to a batch, and the plans of the statements.
 
-use std::io::{Error, ErrorKind, IoSlice};
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use tempfile::TempDir;
 
-use super::SegmentArchive;
-use super::block::Block;
 use super::format::SegmentHeader;
-use super::io::{self, Create, SegmentIo, StoreIo};
+use super::io::{self, SegmentIo, StoreIo};
+use super::{RECENT_BYTES_DEFAULT, SegmentArchive, Settings};
 use crate::sqlite::query;
 use crate::{Archive, ArchiveError, ArchiveMessage, InsertOutcome, Query, SqliteArchive};
 
@@ -32,13 +32,16 @@ impl Disk {
         Ok(())
     }
 
-    fn create(&self) -> Create {
+    /// Segments of so many bytes on this disk.
+    fn settings(&self, segment_bytes: u64) -> Settings {
         let disk = self.clone();
-        Arc::new(move |path: &Path, header: SegmentHeader, block: &mut Block| {
-            let inner = io::create(StoreIo::Pwritev, path, header, block)?;
+        let create = io::creator(StoreIo::Auto).expect("some way is there");
+        let create = Arc::new(move |path: &Path, header: SegmentHeader| {
+            let inner = create(path, header)?;
             disk.take(4_096)?;
-            Ok(Box::new(Limited { inner, disk: disk.clone() }))
-        })
+            Ok(Box::new(Limited { inner, disk: disk.clone() }) as Box<dyn SegmentIo>)
+        });
+        Settings { segment_bytes, create, recent_bytes: RECENT_BYTES_DEFAULT }
     }
 }
 
@@ -49,17 +52,17 @@ struct Limited {
 }
 
 impl SegmentIo for Limited {
-    fn write(&self, pieces: &mut [IoSlice<'_>], offset: u64) -> Result<(), Error> {
-        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
+    fn write(&self, block: Bytes, payload: &[u8], offset: u64) -> Result<(), Error> {
+        let bytes = (block.len() + payload.len()) as u64;
         if let Err(error) = self.disk.take(bytes) {
             // As a real disk does, it takes what fits.
             let fitting = bytes.min(self.disk.bytes_left.load(Ordering::SeqCst)) as usize / 4_096 * 4_096;
-            if let Some(first) = pieces.first().filter(|first| first.len() >= fitting) {
-                self.inner.write(&mut [IoSlice::new(&first[..fitting])], offset)?;
+            if fitting <= block.len() {
+                self.inner.write(block.slice(..fitting), &[], offset)?;
             }
             return Err(error);
         }
-        self.inner.write(pieces, offset)
+        self.inner.write(block, payload, offset)
     }
 
     fn sync(&self) -> Result<(), Error> {
@@ -107,7 +110,7 @@ fn full_disk_costs_the_batch_and_nothing_else() {
     for room in [0, 4_095, 4_096, 400_000, 1 << 20, (1 << 20) + 8_192, 2_200_000, 2_900_000] {
         let (_folder, path) = folder();
         let disk = Disk::new(room + 600_000, ErrorKind::StorageFull);
-        let mut archive = SegmentArchive::open_with(&path, 1_500_000, disk.create()).unwrap();
+        let mut archive = SegmentArchive::open_with(&path, &disk.settings(1_500_000)).unwrap();
         assert_eq!(insert(&mut archive, 1..6).unwrap().stored, 5);
         let failures = crate::counters::INSERT_FAILURES_DISK_FULL.value();
         for _ in 0..3 {
@@ -121,7 +124,7 @@ fn full_disk_costs_the_batch_and_nothing_else() {
         assert_eq!(insert(&mut archive, 4..50).unwrap(), InsertOutcome { stored: 44, duplicates: 2, dropped: 0 });
         assert_eq!(count(&archive), 49);
         drop(archive);
-        let archive = SegmentArchive::open_with(&path, 1_500_000, disk.create()).unwrap();
+        let archive = SegmentArchive::open_with(&path, &disk.settings(1_500_000)).unwrap();
         assert_eq!(count(&archive), 49, "room {room}");
     }
 }
@@ -130,12 +133,12 @@ fn full_disk_costs_the_batch_and_nothing_else() {
 fn other_errors_of_the_disk_are_told_apart() {
     let (_folder, path) = folder();
     let disk = Disk::new(1_000_000, ErrorKind::Other);
-    let mut archive = SegmentArchive::open_with(&path, 1 << 30, disk.create()).unwrap();
+    let mut archive = SegmentArchive::open_with(&path, &disk.settings(1 << 30)).unwrap();
     let error = insert(&mut archive, 0..20).unwrap_err();
     assert!(matches!(error, ArchiveError::Io { .. }), "{error}");
     let disk = Disk::new(0, ErrorKind::ReadOnlyFilesystem);
     drop(archive);
-    let mut archive = SegmentArchive::open_with(&path, 1 << 30, disk.create()).unwrap();
+    let mut archive = SegmentArchive::open_with(&path, &disk.settings(1 << 30)).unwrap();
     let error = insert(&mut archive, 0..20).unwrap_err();
     assert!(matches!(error, ArchiveError::FileReadOnly { .. }), "{error}");
     assert_eq!(count(&archive), 0);
@@ -146,7 +149,7 @@ fn other_errors_of_the_disk_are_told_apart() {
 fn full_index_costs_the_batch_and_nothing_else() {
     let (_folder, path) = folder();
     let disk = Disk::new(100_000_000, ErrorKind::StorageFull);
-    let mut archive = SegmentArchive::open_with(&path, 1_500_000, disk.create()).unwrap();
+    let mut archive = SegmentArchive::open_with(&path, &disk.settings(1_500_000)).unwrap();
     insert(&mut archive, 0..3).unwrap();
     let limit = |archive: &SegmentArchive, pages: i64| {
         archive.log().conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
@@ -175,7 +178,7 @@ fn interrupted_move_goes_on() {
     for round in 0..4 {
         // 250 messages of 100 kB are one batch of 168 and one of 82.
         disk.bytes_left.store(if round == 3 { bytes_of_a_batch } else { round * 9_000_000 }, Ordering::SeqCst);
-        let opened = SegmentArchive::open_with(&path, 1 << 30, disk.create());
+        let opened = SegmentArchive::open_with(&path, &disk.settings(1 << 30));
         let Err(error) = opened else {
             assert_eq!(round, 3, "only the second batch is left to be written");
             break;
@@ -185,7 +188,7 @@ fn interrupted_move_goes_on() {
         assert_eq!(first.message_count().unwrap(), 250, "the old archive is whole");
         assert!(folder.path().join("levada.index.migrating").exists());
     }
-    let archive = SegmentArchive::open_with(&path, 1 << 30, disk.create()).unwrap();
+    let archive = SegmentArchive::open_with(&path, &disk.settings(1 << 30)).unwrap();
     assert_eq!((archive.message_count().unwrap(), count(&archive)), (250, 100));
     assert!(!folder.path().join("levada.index.migrating").exists());
     assert!(
@@ -196,9 +199,9 @@ fn interrupted_move_goes_on() {
 
 #[test]
 fn copies_are_counted_by_the_way_of_writing() {
-    for (way, copies) in [(StoreIo::Pwritev, 2), (StoreIo::Buffered, 1)] {
+    for (way, copies) in [(StoreIo::Auto, 2), (StoreIo::Pwritev, 2), (StoreIo::Buffered, 1)] {
         let (_folder, path) = folder();
-        let archive = SegmentArchive::open(&path, &super::SegmentOptions { io: way, segment_bytes: 1 << 20 }).unwrap();
+        let archive = SegmentArchive::open(&path, &super::SegmentOptions { io: way, ..Default::default() }).unwrap();
         let message = |number: u8, payload| {
             let (pubsub_topic, content_topic) = ("/waku/2/rs/0/0", "/test/1/segments/proto");
             ArchiveMessage {
@@ -224,7 +227,7 @@ fn copies_are_counted_by_the_way_of_writing() {
 fn plans_search_one_index_and_sort_nothing() {
     let (_folder, path) = folder();
     let disk = Disk::new(100_000_000, ErrorKind::StorageFull);
-    let mut archive = SegmentArchive::open_with(&path, 1 << 30, disk.create()).unwrap();
+    let mut archive = SegmentArchive::open_with(&path, &disk.settings(1 << 30)).unwrap();
     insert(&mut archive, 0..100).unwrap();
     let log = archive.log();
     for sql in query::lookups() {

@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::sync::Arc;
 
-use super::block::Block;
+use super::block::Blocks;
 use super::files::SegmentFiles;
 use super::format::{Location, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::io::Create;
@@ -34,13 +34,19 @@ pub(super) struct Writer {
     tail: Option<Tail>,
     /// Segments that this batch filled, or failed to create.
     filled: Vec<Extent>,
-    block: Block,
+    blocks: Blocks,
 }
 
 impl Writer {
     /// A writer whose first segment will be `next_id`. Segments end at `segment_bytes`, or with the first record that is longer.
-    pub(super) fn new(files: Arc<SegmentFiles>, create: Create, segment_bytes: u64, next_id: u32) -> Self {
-        Self { files, create, segment_bytes, next_id, tail: None, filled: Vec::new(), block: Block::new() }
+    pub(super) fn new(
+        files: Arc<SegmentFiles>,
+        create: Create,
+        segment_bytes: u64,
+        next_id: u32,
+        blocks: Blocks,
+    ) -> Self {
+        Self { files, create, segment_bytes, next_id, tail: None, filled: Vec::new(), blocks }
     }
 
     /// The files it writes.
@@ -62,12 +68,12 @@ impl Writer {
             Some(tail) => tail,
             None => self.next_segment()?,
         };
-        self.tail.insert(tail).append(message, &mut self.block)
+        self.tail.insert(tail).append(message, &mut self.blocks)
     }
 
     /// Returns when the disk has every record of the batch.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.tail.as_mut().map_or(Ok(()), |tail| tail.sync(&mut self.block))
+        self.tail.as_mut().map_or(Ok(()), |tail| tail.sync(&mut self.blocks))
     }
 
     /// The segments that the batch added to.
@@ -79,6 +85,11 @@ impl Writer {
     /// The segment that the next record goes to, if it has room.
     pub(super) fn active(&self) -> Option<u32> {
         self.tail.as_ref().map(|tail| tail.extent.id)
+    }
+
+    /// The number of the next segment.
+    pub(super) fn next_id(&self) -> u32 {
+        self.next_id
     }
 
     /// The index has the batch.
@@ -103,7 +114,7 @@ impl Writer {
                 tracing::warn!(segment = %path.display(), %error, "an unfinished batch stays behind the end of a segment");
             }
         }
-        self.block.clear();
+        self.blocks.clear();
     }
 
     /// Lets go of the present segment, which has no unfinished batch.
@@ -119,7 +130,7 @@ impl Writer {
         // Never used twice, not even after an error, which may leave a file of that name.
         self.next_id += 1;
         self.filled.push(Extent::new(header.id));
-        let io = (self.create)(&self.files.path_of(header.id), header, &mut self.block)?;
+        let io = (self.create)(&self.files.path_of(header.id), header)?;
         self.files.sync_folder()?;
         self.filled.pop();
         Ok(Tail::new(io, header))

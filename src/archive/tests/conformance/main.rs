@@ -39,7 +39,7 @@ impl Fixture {
 
     /// Segments so small that every test fills many of them.
     fn in_segments(io: StoreIo) -> Self {
-        let options = SegmentOptions { segment_bytes: 12 << 10, io };
+        let options = SegmentOptions { segment_bytes: 12 << 10, io, ..SegmentOptions::default() };
         Self::in_folder(|path| Box::new(SegmentArchive::open(&path, &options).unwrap()))
     }
 }
@@ -69,5 +69,6 @@ conformance!(memory, Fixture::new("memory"));
 conformance!(sqlite_memory, Fixture::new("sqlite://:memory:"));
 conformance!(sqlite_file, Fixture::in_database());
 conformance!(segments, Fixture::in_default_segments());
-conformance!(small_segments, Fixture::in_segments(super::StoreIo::Pwritev));
+conformance!(small_segments, Fixture::in_segments(super::StoreIo::Auto));
+conformance!(pwritev_segments, Fixture::in_segments(super::StoreIo::Pwritev));
 conformance!(buffered_segments, Fixture::in_segments(super::StoreIo::Buffered));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use levada_archive::{Archive, ArchiveError, StoreIo};
+use levada_archive::{Archive, ArchiveError};
 
 use crate::sample::{contents, insert, keep, message, open, payload_of};
 
@@ -37,7 +37,7 @@ fn a_full_file_system_costs_the_batch_and_nothing_else() {
 
 fn fill(folder: &Path) {
     let index = folder.join("levada.index");
-    let mut archive = open(&index, StoreIo::Pwritev);
+    let mut archive = open(&index, crate::WAY);
     let mut stored = 0;
     let error = loop {
         let payloads: Vec<(u64, Vec<u8>)> = (stored..stored + 10).map(|number| (number, payload_of(number))).collect();
@@ -52,7 +52,7 @@ fn fill(folder: &Path) {
     assert!(contents(&archive).into_iter().eq(0..stored));
     // Another start on the full disk still serves everything.
     drop(archive);
-    let mut archive = open(&index, StoreIo::Pwritev);
+    let mut archive = open(&index, crate::WAY);
     assert!(contents(&archive).into_iter().eq(0..stored));
     let dropped = keep(&mut archive, 30).messages;
     assert!(dropped > 0);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use levada_archive::{Archive, Retention, StoreIo};
+use levada_archive::{Archive, Retention};
 
 use crate::sample::{Place, Random, contents, insert, open};
 
@@ -65,7 +65,7 @@ fn run_and_kill(path: &Path, delay: Duration) -> u64 {
 
 /// Says what is acknowledged past the harness, which would hold the lines back.
 fn insert_until_killed(path: &Path) -> ! {
-    let mut archive = open(path, StoreIo::Pwritev);
+    let mut archive = open(path, crate::WAY);
     let mut next = contents(&archive).last().map_or(0, |last| last + 1);
     let mut random = Random(next);
     for _ in 0..100_000 {

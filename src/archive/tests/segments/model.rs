@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use levada_archive::{Archive, Direction, Key, Query, SegmentArchive, StoreIo};
+use levada_archive::{Archive, Direction, Key, Query, SegmentArchive};
 
-use crate::sample::{Place, Random, SEGMENT_BYTES, contents, hash_of, insert, message, open};
+use crate::sample::{Place, Random, SEGMENT_BYTES, contents, hash_of, insert, message};
 
 /// The messages there are, in their order; the number says when each was inserted.
 #[derive(Default)]
@@ -41,9 +41,8 @@ fn random_operations_agree_with_an_ordered_map() {
 
 fn run(seed: u64) {
     let mut random = Random(seed);
-    let io = if seed.is_multiple_of(2) { StoreIo::Pwritev } else { StoreIo::Buffered };
     let place = Place::new();
-    let mut archive = open(&place.index(), io);
+    let mut archive = place.open();
     let mut model = Model::default();
     for _ in 0..60 {
         match random.below(20) {
@@ -66,7 +65,7 @@ fn run(seed: u64) {
                 if random.below(4) == 0 {
                     place.lose_index();
                 }
-                archive = open(&place.index(), io);
+                archive = place.open();
             }
         }
         assert_eq!(archive.message_count().unwrap(), model.by_key.len() as u64);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use levada_archive::{Archive, ArchiveMessage, Retention, RetentionPolicy, SegmentArchive, SegmentOptions, StoreIo};
+use levada_archive::{Archive, ArchiveMessage, Retention, RetentionPolicy, SegmentArchive, SegmentOptions};
 use rusqlite::Connection;
 
 use crate::sample::{Place, contents, hash_of, insert, keep};
@@ -18,7 +18,7 @@ fn insert_small(archive: &mut dyn Archive, numbers: std::ops::Range<u64>) {
 }
 
 fn open_large(place: &Place) -> SegmentArchive {
-    let options = SegmentOptions { segment_bytes: 4 << 20, io: StoreIo::Pwritev };
+    let options = SegmentOptions { segment_bytes: 4 << 20, io: crate::WAY, ..SegmentOptions::default() };
     SegmentArchive::open(&place.index(), &options).unwrap()
 }
 

@@ -36,7 +36,7 @@ impl Place {
     }
 
     pub fn open(&self) -> SegmentArchive {
-        open(&self.index(), StoreIo::Pwritev)
+        open(&self.index(), crate::WAY)
     }
 
     /// The segment files in the order of the log.
@@ -74,8 +74,9 @@ impl Place {
 /// Another test of this process may be starting a child, which holds every file that is open here until it runs its own
 /// program: a lock just given back is then still held for a moment.
 pub fn open(index: &Path, io: StoreIo) -> SegmentArchive {
+    let options = SegmentOptions { segment_bytes: SEGMENT_BYTES, io, ..SegmentOptions::default() };
     for _ in 0..200 {
-        match SegmentArchive::open(index, &SegmentOptions { segment_bytes: SEGMENT_BYTES, io }) {
+        match SegmentArchive::open(index, &options) {
             Err(ArchiveError::Locked { .. }) => std::thread::sleep(Duration::from_millis(10)),
             opened => return opened.unwrap(),
         }

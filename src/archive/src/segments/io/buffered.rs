@@ -2,7 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use bytes::Bytes;
 
 use super::SegmentIo;
 
@@ -16,16 +19,17 @@ pub(super) struct Buffered {
 }
 
 impl Buffered {
-    /// Creates the file, or empties what a refused direct write left of it.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    /// Creates the file, or empties what a refused direct write left of it, and writes its first block.
+    pub(super) fn create(path: &Path, first_block: &[u8]) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        file.write_all_at(first_block, 0)?;
         Ok(Self { file })
     }
 }
 
 impl SegmentIo for Buffered {
-    fn write(&self, pieces: &mut [IoSlice<'_>], offset: u64) -> io::Result<()> {
-        let (mut pieces, mut at) = (pieces, offset);
+    fn write(&self, block: Bytes, payload: &[u8], offset: u64) -> io::Result<()> {
+        let (mut pieces, mut at) = (&mut [IoSlice::new(&block), IoSlice::new(payload)][..], offset);
         IoSlice::advance_slices(&mut pieces, 0);
         while !pieces.is_empty() {
             match rustix::io::pwritev(&self.file, pieces, at) {

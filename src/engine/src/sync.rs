@@ -21,7 +21,7 @@ pub use std::hint::spin_loop as pause;
 
 /// Sleeping: a token that is left for a thread before it sleeps keeps it awake once.
 #[cfg(not(any(loom, shuttle)))]
-pub use std::thread::{Thread, current as current_thread, park_timeout};
+pub use std::thread::{Thread, current as current_thread, park_timeout, yield_now};
 
 #[cfg(loom)]
 pub use loom::thread::{Thread, current as current_thread, yield_now};

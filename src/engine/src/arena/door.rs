@@ -6,6 +6,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::arena::stack::BUNDLE_SLOTS;
 use crate::barrier::Barrier;
 use crate::sync::AtomicBool;
 
@@ -67,13 +68,31 @@ impl Drop for Inside<'_> {
     }
 }
 
+/// Most slots that a thief takes for the price of one fence: as many as go to and from the shared stack together.
+pub(super) const LOOT_SLOTS: usize = BUNDLE_SLOTS;
+
 /// What a thief's round came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Loot {
-    Slot(u32),
+    Slots(Slots),
     /// There was something, behind a door at which somebody was.
     OutOfReach,
     Nothing,
+}
+
+/// At least one slot, and at most [`LOOT_SLOTS`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Slots {
+    pub indices: [u32; LOOT_SLOTS],
+    pub count: usize,
+}
+
+impl Slots {
+    /// The one to be claimed, and the others.
+    pub fn split(&self) -> (u32, &[u32]) {
+        let (last, others) = self.indices[..self.count.max(1)].split_last().expect("there is one at least");
+        (*last, others)
+    }
 }
 
 /// A thief's round of `doors`, at most [`DOORS_MAX`]: knocks where `is_worth_it` and goes in where the owner is not,
@@ -81,7 +100,7 @@ pub(super) enum Loot {
 pub(super) fn rob<'a>(
     doors: impl Iterator<Item = &'a Door> + Clone,
     is_worth_it: impl Fn(usize) -> bool,
-    take: impl Fn(usize) -> Option<u32>,
+    take: impl Fn(usize) -> Option<Slots>,
 ) -> Loot {
     let (mut knocked, mut loot) = (0_u32, Loot::Nothing);
     for (place, door) in doors.clone().enumerate().filter(|(place, _)| is_worth_it(*place)) {
@@ -98,10 +117,10 @@ pub(super) fn rob<'a>(
         // Breaking in lowers the flag, whether it succeeds or not.
         let inside = door.break_in(is_fenced);
         if inside.is_some()
-            && !matches!(loot, Loot::Slot(_))
-            && let Some(index) = take(place)
+            && !matches!(loot, Loot::Slots(_))
+            && let Some(slots) = take(place)
         {
-            loot = Loot::Slot(index);
+            loot = Loot::Slots(slots);
         }
     }
     loot

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crossbeam::utils::CachePadded;
 
-use crate::arena::door::{DOORS_MAX, Door, Inside, Loot, rob};
+use crate::arena::door::{DOORS_MAX, Door, Inside, LOOT_SLOTS, Loot, Slots, rob};
 use crate::arena::magazine::Magazine;
 use crate::barrier::Barrier;
 use crate::lane::{KNOWN_LANE_MAX, LANES, known_lane, lane};
@@ -96,7 +96,8 @@ impl Keeps {
         is_free
     }
 
-    /// A slot of `class`, whose indices `is_of_class` knows, from what any thread keeps.
+    /// A slot of `class`, whose indices `is_of_class` knows, from what any thread keeps; and up to half of what that thread has of
+    /// the class beside it, for the next claim not to pay for another fence.
     pub fn steal(&self, class: usize, is_of_class: impl Fn(u32) -> bool) -> Loot {
         let is_worth_it = |place: usize| {
             let keep = &self.0[place];
@@ -104,11 +105,16 @@ impl Keeps {
         };
         let take = |place: usize| {
             let keep = &self.0[place];
-            keep.magazines[class].pop().or_else(|| {
-                let index = keep.hot_if(&is_of_class)?;
+            let mut slots = Slots { indices: [0; LOOT_SLOTS], count: 0 };
+            let magazine = &keep.magazines[class];
+            let half = magazine.len().div_ceil(2).min(LOOT_SLOTS);
+            slots.count = magazine.pop_all(&mut slots.indices[..half]);
+            if slots.count == 0 {
+                slots.indices[0] = keep.hot_if(&is_of_class)?;
+                slots.count = 1;
                 keep.hot.store(NONE, Relaxed);
-                Some(index)
-            })
+            }
+            Some(slots)
         };
         rob(self.0[..OPEN].iter().map(|keep| &keep.door), is_worth_it, take)
     }
@@ -169,11 +175,27 @@ mod tests {
         });
         let kept = |low| keeps.kept(0, |index| (low..9).contains(&index));
         assert_eq!((kept(0), kept(6)), (2, 1));
-        assert_eq!(keeps.steal(0, |index| index == 6), Loot::Slot(7), "a magazine is asked for nothing but its class");
-        assert_eq!(keeps.steal(0, |index| index == 6), Loot::Nothing, "what lies ready is of another class");
-        assert_eq!(
-            (keeps.steal(0, |index| index == 5), keeps.steal(0, |index| index == 5)),
-            (Loot::Slot(5), Loot::Nothing)
-        );
+        let steal = |ready: u32| match keeps.steal(0, |index| index == ready) {
+            Loot::Slots(slots) => Some(slots.indices[..slots.count].to_vec()),
+            _ => None,
+        };
+        assert_eq!(steal(6), Some(vec![7]), "a magazine is asked for nothing but its class");
+        assert_eq!(steal(6), None, "what lies ready is of another class");
+        assert_eq!((steal(5), steal(5)), (Some(vec![5]), None));
+    }
+
+    #[test]
+    fn a_thief_takes_half_of_a_magazine_and_no_more_than_goes_together() {
+        let keeps = Keeps::new(1);
+        std::thread::scope(|threads| {
+            let own = || keeps.own_or_new().expect("a number is left").magazine(0).push_all(&[1, 2, 3]);
+            threads.spawn(own).join().expect("a magazine has room");
+        });
+        let mut taken = Vec::new();
+        while let Loot::Slots(slots) = keeps.steal(0, |_| false) {
+            assert!(slots.count <= LOOT_SLOTS);
+            taken.push(slots.indices[..slots.count].to_vec());
+        }
+        assert_eq!(taken, [vec![2, 3], vec![1]]);
     }
 }

@@ -3,6 +3,10 @@
 //! Every slot has one envelope for life: slot, envelope header and user record share one `u32` index. A handle is
 //! either [`Unique`] (the payload may be written) or [`Envelope`] (the payload is frozen for good, and shared).
 //! Dropping the last handle returns the slot. Nothing here allocates after [`Arena::new`].
+//!
+//! After a `fork` the arena belongs to the parent. The child has a copy, as of all private memory, and none of the threads that kept
+//! slots of it: what they kept, and what they were just doing with it, stays so. A child that calls `exec` is not concerned; any
+//! other makes an arena of its own.
 
 mod claims;
 mod class;
@@ -28,6 +32,7 @@ pub use mapping::HugePages;
 
 use crate::counters::Counter;
 use crate::error::{ArenaError, ClaimError};
+use crate::sync::{pause, yield_now};
 use class::Class;
 use door::Loot;
 use keep::{Keeps, Own};
@@ -51,6 +56,8 @@ pub struct Arena<M: Record> {
     classes: Box<[Class]>,
     table: Table<M>,
     full: Counter,
+    /// Those of them for which there was a slot.
+    out_of_reach: Counter,
     myself: Weak<Arena<M>>,
 }
 
@@ -88,6 +95,7 @@ impl<M: Record> Arena<M> {
             classes: classes.into(),
             table,
             full: Counter::new(),
+            out_of_reach: Counter::new(),
             myself: myself.clone(),
         }))
     }
@@ -96,7 +104,8 @@ impl<M: Record> Arena<M> {
     ///
     /// # Errors
     /// [`ClaimError::TooLarge`] when no class holds so much, [`ClaimError::Full`] (counted) when all that could are lent out,
-    /// or stayed out of reach: a thread that is busy with the few it keeps can hold them back for some microseconds.
+    /// or stayed out of reach: a thread that loses its core while it is busy with the few it keeps holds them back, and a claim
+    /// looks only so often, and does not wait. [`out_of_reach_total`](Self::out_of_reach_total) counts these apart.
     #[inline(always)]
     pub fn claim(&self, payload_bytes: usize) -> Result<Unique<'_, M>, ClaimError> {
         let made_for_it = |index| self.table.find_header(index).filter(|header| header.is_made_for(payload_bytes));
@@ -140,14 +149,18 @@ impl<M: Record> Arena<M> {
     /// Looks everywhere, and again while there is something that is out of reach for a moment.
     #[cold]
     fn find_anywhere(&self, smallest: usize) -> Option<u32> {
-        for _ in 0..LOOKS {
+        for look in 0..LOOKS {
             let mut loot = Loot::Nothing;
             for (number, class) in self.classes.iter().enumerate().skip(smallest) {
                 if let Some(index) = self.find_free(number, class) {
                     return Some(index);
                 }
                 match self.keeps.steal(number, |index| class.owns(index)) {
-                    Loot::Slot(index) => return Some(index),
+                    Loot::Slots(slots) => {
+                        let (index, others) = slots.split();
+                        self.put_all(number, others);
+                        return Some(index);
+                    }
                     Loot::OutOfReach => loot = Loot::OutOfReach,
                     Loot::Nothing => {}
                 }
@@ -155,8 +168,10 @@ impl<M: Record> Arena<M> {
             if matches!(loot, Loot::Nothing) {
                 return None;
             }
-            crate::sync::pause();
+            // Whoever keeps them from us is through in no time, unless it has lost its core.
+            if look < LOOKS / 2 { pause() } else { yield_now() }
         }
+        self.out_of_reach.add(1);
         None
     }
 
@@ -195,6 +210,12 @@ impl<M: Record> Arena<M> {
     /// Claims refused because no fitting slot was to be had.
     pub fn full_total(&self) -> u64 {
         self.full.value()
+    }
+
+    /// Those of them for which there would have been a slot, behind the back of a thread that lost its core while it was busy with
+    /// what it keeps.
+    pub fn out_of_reach_total(&self) -> u64 {
+        self.out_of_reach.value()
     }
 
     /// One row per class, smallest first.
@@ -278,4 +299,39 @@ pub struct ClassUsage {
     pub slots_in_use: u64,
     /// Most slots that were ever out of the shared pool: lent out, or kept by a thread for its next claims.
     pub slots_out_max: u64,
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// As when a thread loses its core while it is busy with what it keeps.
+    #[test]
+    fn slots_that_stay_out_of_reach_are_counted_apart() {
+        let classes = vec![ClassConfig { payload_bytes: 128, slots: 64 }];
+        let config = ArenaConfig { classes, huge_pages: false, prefault: false };
+        let arena = Arena::<u64>::new(&config).expect("a small arena");
+        let ((tell, told), (go, wait)) = (channel(), channel::<()>());
+        std::thread::scope(|threads| {
+            let arena = &arena;
+            let keeping = threads.spawn(move || {
+                drop([arena.claim(1).expect("a free slot"), arena.claim(1).expect("another")]);
+                let inside = arena.keeps.own().expect("it keeps one");
+                tell.send(()).expect("the test goes on");
+                wait.recv().expect("the test ends");
+                drop(inside);
+            });
+            told.recv().expect("it is inside");
+            let held: Vec<_> = arena.claims(1, 64).collect();
+            let refused = 64 - held.len() as u64;
+            assert!(refused > 0 && arena.claim(1).is_err());
+            assert_eq!((arena.full_total(), arena.out_of_reach_total()), (2, 2));
+            go.send(()).expect("it waits");
+            keeping.join().expect("nothing fails there");
+            let rest: Vec<_> = arena.claims(1, 64).collect();
+            assert_eq!((rest.len() as u64, arena.full_total(), arena.out_of_reach_total()), (refused, 3, 2));
+        });
+    }
 }

@@ -4,20 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::bench_keys::{BenchFormat, FORMAT, SEED, read, runs};
 use super::error::CliError;
-use crate::config::{ConfigErrors, Group, Key, Kind, Settings, Table, Value, choice, flags};
-
-choice! {
-    /// How the results are printed.
-    BenchFormat {
-        /// Columns for a reader.
-        Table = "table",
-        /// One line per configuration, after a line of column names.
-        Csv = "csv",
-        /// One array of objects with the column names as keys.
-        Json = "json",
-    }
-}
+use crate::config::{Group, Key, Kind, Settings, Table, Value, choice};
 
 choice! {
     /// Which worker runs which stage.
@@ -61,15 +50,15 @@ pub struct BenchOptions {
     pub seed: u64,
     /// The most messages in flight, at least 1.
     pub window: usize,
-    /// Lanes of the path, at least 1; placed per core, as many worker threads.
-    pub workers: usize,
+    /// Numbers of lanes of the path, each at least 1; placed per core, a lane is a worker thread. At least one.
+    pub workers: Vec<usize>,
     /// Which worker runs which stage.
     pub placement: BenchPlacement,
     /// Digests of each message: 1 is the message hash, 2 the message id as well.
     pub digests: usize,
     /// Messages that arrive per second; none: the next one arrives when the window allows it.
     pub rate_msg_per_s: Option<u64>,
-    /// One configuration is run for each and each way to hash, in this order; at least one.
+    /// One configuration is run for each, with each number of lanes and each way to hash, in this order; at least one.
     pub archives: Vec<BenchArchive>,
     /// Ways to hash; at least one.
     pub hashes: Vec<BenchHash>,
@@ -94,14 +83,7 @@ impl BenchOptions {
     /// # Errors
     /// [`CliError::Options`] with every fault at once.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Self, CliError> {
-        let mut errors = Vec::new();
-        let given = flags::read(&BENCH, args, &mut errors);
-        let settings = Settings::resolve(&BENCH, &[given], &mut errors);
-        if errors.is_empty() {
-            Ok(Self::from_settings(&settings))
-        } else {
-            Err(CliError::Options(ConfigErrors(errors)))
-        }
+        read(&BENCH, args).map(|settings| Self::from_settings(&settings))
     }
 
     fn from_settings(settings: &Settings) -> Self {
@@ -112,7 +94,7 @@ impl BenchOptions {
             warmup: settings.number("warmup"),
             seed: settings.number("seed"),
             window: settings.number("window"),
-            workers: settings.number("workers"),
+            workers: settings.numbers("workers"),
             placement: BenchPlacement::named(settings.text("placement")).expect(WORDS),
             digests: settings.number("digests"),
             rate_msg_per_s: settings.numbers("rate").first().copied(),
@@ -121,7 +103,7 @@ impl BenchOptions {
             runs: settings.number("runs"),
             min_duration: *min_duration,
             heap_series: path("heap-series"),
-            format: BenchFormat::named(settings.text("format")).expect(WORDS),
+            format: BenchFormat::of(settings),
             out: path("out"),
         }
     }
@@ -175,27 +157,24 @@ const OPTIONS: &[Key] = &[
         Group::Workload,
         "How many messages are processed before the clock starts.",
     ),
-    Key::new(
-        "seed",
-        Kind::Number { min: 0, max: u64::MAX },
-        "42",
-        Group::Workload,
-        "The seed of the message generator; one seed gives the same messages in the same order on every machine.",
-    ),
+    SEED,
     Key::new(
         "window",
         Kind::Number { min: 1, max: 65_536 },
         "32",
         Group::Workload,
-        "The most messages in flight at one time.",
+        "The most messages in flight at one time, over all workers. As many can be hashed side by side, divided by the workers; a \
+         worker's hash kernel is at its best with 64.",
     ),
     Key::new(
         "workers",
         Kind::Number { min: 1, max: 256 },
         "1",
         Group::Workload,
-        "How many lanes the path has; placed per core, as many pinned worker threads run.",
-    ),
+        "How many lanes the path has; placed per core, as many pinned worker threads run. May be repeated: each number is a \
+         configuration of its own, and their runs take turns.",
+    )
+    .repeatable(),
     Key::new(
         "placement",
         Kind::Choice(BenchPlacement::NAMES),
@@ -237,13 +216,7 @@ const OPTIONS: &[Key] = &[
         "Where messages are archived: none, memory or a database URL. May be repeated: each one is a configuration of its own.",
     )
     .repeatable(),
-    Key::new(
-        "runs",
-        Kind::Number { min: 1, max: 1_000 },
-        "5",
-        Group::Workload,
-        "How often each configuration is run; medians and spread are reported.",
-    ),
+    runs("5", "How often each configuration is run; medians and spread are reported."),
     Key::new(
         "min-seconds",
         Kind::Seconds { max: 3_600 },
@@ -251,13 +224,7 @@ const OPTIONS: &[Key] = &[
         Group::Workload,
         "How many seconds each run measures at least, by repeating rounds.",
     ),
-    Key::new(
-        "format",
-        Kind::Choice(BenchFormat::NAMES),
-        "table",
-        Group::Report,
-        "The shape of the results on standard output: table, csv or json. Progress goes to standard error.",
-    ),
+    FORMAT,
     Key::optional("out", Kind::Path, Group::Report, "A folder in which the results are written too."),
     Key::optional("heap-series", Kind::Path, Group::Report, "A file for a series of heap sizes over time."),
 ];

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::bench::BenchFormat;
+use super::bench_keys::{BenchFormat, FORMAT, SEED, read, runs};
 use super::error::CliError;
-use crate::config::{ConfigErrors, Group, Key, Kind, Settings, Table, flags};
+use crate::config::{Group, Key, Kind, Table};
 
 /// What a benchmark of the hash stage runs and how it reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +25,12 @@ impl HashBenchOptions {
     /// # Errors
     /// [`CliError::Options`] with every fault at once.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Self, CliError> {
-        let mut errors = Vec::new();
-        let given = flags::read(&BENCH_HASH, args, &mut errors);
-        let settings = Settings::resolve(&BENCH_HASH, &[given], &mut errors);
-        if !errors.is_empty() {
-            return Err(CliError::Options(ConfigErrors(errors)));
-        }
+        let settings = read(&BENCH_HASH, args)?;
         Ok(Self {
             messages: settings.number("messages"),
             seed: settings.number("seed"),
             runs: settings.number("runs"),
-            format: BenchFormat::named(settings.text("format")).expect("the table allows only these words"),
+            format: BenchFormat::of(&settings),
         })
     }
 }
@@ -51,25 +46,7 @@ const OPTIONS: &[Key] = &[
         Group::Workload,
         "How many messages one pass has, all in memory.",
     ),
-    Key::new(
-        "seed",
-        Kind::Number { min: 0, max: u64::MAX },
-        "42",
-        Group::Workload,
-        "The seed of the message generator; one seed gives the same payloads in the same order on every machine.",
-    ),
-    Key::new(
-        "runs",
-        Kind::Number { min: 1, max: 1_000 },
-        "21",
-        Group::Workload,
-        "How many passes each side makes at each backlog, in turns; medians are reported.",
-    ),
-    Key::new(
-        "format",
-        Kind::Choice(BenchFormat::NAMES),
-        "table",
-        Group::Report,
-        "The shape of the results on standard output: table, csv or json.",
-    ),
+    SEED,
+    runs("21", "How many passes each side makes at each backlog, in turns; medians are reported."),
+    FORMAT,
 ];

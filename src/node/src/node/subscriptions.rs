@@ -12,6 +12,7 @@ use levada_wire::waku::TopicTable;
 use levada_wire::waku::topics::PubsubTopic;
 use tokio::sync::Mutex;
 
+use crate::node::sync_fill::Wanted;
 use crate::rest::{Topic, TopicError};
 
 /// Content topics REST clients may subscribe to together.
@@ -25,6 +26,8 @@ pub struct Subscriptions {
     net: NetHandle,
     topics: Arc<TopicTable>,
     events: Arc<EventCache>,
+    /// What enters the stored messages of a topic into the sync index, if there is an archive.
+    stored: Option<Wanted>,
     joined: Mutex<HashMap<PubsubTopic, Reasons>>,
 }
 
@@ -36,8 +39,8 @@ struct Reasons {
 
 impl Subscriptions {
     /// None yet.
-    pub fn new(net: NetHandle, topics: Arc<TopicTable>, events: Arc<EventCache>) -> Self {
-        Self { net, topics, events, joined: Mutex::default() }
+    pub fn new(net: NetHandle, topics: Arc<TopicTable>, events: Arc<EventCache>, stored: Option<Wanted>) -> Self {
+        Self { net, topics, events, stored, joined: Mutex::default() }
     }
 
     /// The number of a topic that the node takes part in.
@@ -67,6 +70,7 @@ impl Subscriptions {
         let number = self.topics.intern(&name).map_err(|error| TopicError::Unavailable(error.to_string()))?;
         if !joined.contains_key(&shard) {
             self.net.subscribe(&name).await.map_err(unavailable)?;
+            self.stored.iter().for_each(|stored| stored.fill(&name));
         }
         let reasons = joined.entry(shard).or_default();
         match topic {

@@ -1,6 +1,10 @@
 //! Starts that fail: one sentence that names what, where and what to do, an exit code, and nothing left behind.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use levada_wire::hash::Kernel;
 
 use crate::support::node::{Ended, Node, ephemeral, levada, run};
 
@@ -53,6 +57,26 @@ fn every_fault_of_a_command_line_is_told_at_once() {
     let ended = run(levada(folder.path()).args(["--relya", "--tcp-port=x", "--max-connections=0"]));
     assert_eq!(ended.code, Some(USAGE));
     assert_eq!(ended.complaints().len(), 3, "{}", ended.stderr);
+}
+
+#[test]
+fn hash_kernels_that_cannot_be_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    let forced = |name: &OsStr| run(levada(folder.path()).arg("help").env(Kernel::VARIABLE, name));
+    let mut choices = Kernel::ALL.map(Kernel::name).to_vec();
+    choices.push(Kernel::VARIABLE);
+    for name in [&b"sha256"[..], b"AVX2X8", b"sha2 ", b"shani2\xff", b"\xff"] {
+        assert_refused(&forced(OsStr::from_bytes(name)), USAGE, &choices);
+    }
+    for kernel in Kernel::ALL {
+        let ended = forced(kernel.name().as_ref());
+        if kernel.is_supported() {
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+        } else {
+            assert_refused(&ended, USAGE, &[Kernel::VARIABLE, kernel.name(), "this CPU lacks, use ", "sha2"]);
+        }
+    }
+    assert_eq!(forced("".as_ref()).code, Some(0), "an empty name forces none");
 }
 
 #[test]

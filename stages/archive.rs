@@ -1,8 +1,8 @@
 //! `archive`: stores messages straight from their slots, a batch in one transaction (13/WAKU2-STORE).
 //!
-//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it by `next` is in the archive, or is counted
-//! as too large for it; one whose transaction failed leaves by `failed`, and is counted: a failing disk costs the messages it
-//! fails on and nothing else, an archive that another program holds costs none.
+//! It blocks on the disk, so it has a worker of its own. An envelope that leaves it by `next` is in the archive. One
+//! that is too large for it, or whose transaction failed, leaves by `failed`, and is counted: a failing disk costs the messages
+//! it fails on and nothing else, an archive that another program holds costs none.
 //! Cost: what the archive writes; no copy of ours.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use levada_archive::{Archive, ArchiveError, ArchiveMessage, RetentionPolicy};
-use levada_engine::{BatchLimit, Counter, Stage, View};
+use levada_engine::{BatchLimit, Counter, Envelope, Stage, View};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
 use crate::backlog::Backlog;
@@ -104,9 +104,9 @@ impl ArchiveStage {
         unfinished
     }
 
-    /// The port by which the batch leaves; none when it must be tried again later.
-    fn store(&mut self, batch: &Messages<'_>) -> Option<usize> {
-        let Some(archive) = &mut self.archive else { return Some(FAILED) };
+    /// What became of the batch; nothing yet when it must be tried again later.
+    fn store(&mut self, batch: &Messages<'_>) -> Option<Stored> {
+        let Some(archive) = &mut self.archive else { return Some(Stored::Nothing) };
         let topics = &self.topics;
         let started = Instant::now();
         // A panic inside the archive costs this batch, as an error does, and not the account of what waits.
@@ -120,7 +120,7 @@ impl ArchiveStage {
                 self.counters.stored.add(outcome.stored);
                 self.counters.duplicates.add(outcome.duplicates);
                 self.counters.dropped.add(outcome.dropped);
-                return Some(NEXT);
+                return Some(if outcome.dropped == 0 { Stored::All } else { Stored::AllThatFit });
             }
             Ok(Err(error @ ArchiveError::Busy { .. })) => {
                 self.counters.put_off.add(1);
@@ -130,7 +130,22 @@ impl ArchiveStage {
             Ok(Err(error)) => self.fail(batch.len(), &error.to_string()),
             Err(_) => self.fail(batch.len(), "the archive panicked"),
         }
-        Some(FAILED)
+        Some(Stored::Nothing)
+    }
+
+    /// Passes on what was stored, and what was not.
+    fn pass(&self, stored: Stored, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        let settle = |envelope: &Envelope<'_, WakuRecord>| self.backlog.settle(1, envelope.slot_bytes() as u64);
+        match (stored, &self.archive) {
+            (Stored::All, _) => batch.pass(ports, NEXT, |envelope| settle(envelope)),
+            (Stored::AllThatFit, Some(archive)) => batch.take_each(|envelope| {
+                settle(&envelope);
+                let view = View { payload: envelope.payload(), record: envelope.record() };
+                let port = if archive.takes(&archive_message(&self.topics, view)) { NEXT } else { FAILED };
+                ports.send(port, envelope);
+            }),
+            _ => batch.pass(ports, FAILED, |envelope| settle(envelope)),
+        }
     }
 
     fn fail(&mut self, messages: usize, error: &str) {
@@ -140,6 +155,17 @@ impl ArchiveStage {
             tracing::error!(error, messages, "messages were relayed but not archived");
         }
     }
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    /// It is in the archive.
+    All,
+    /// It is, but for messages that are too large.
+    AllThatFit,
+    /// The transaction failed.
+    Nothing,
 }
 
 fn archive_message<'a>(topics: &'a TopicTable, view: View<'a, WakuRecord>) -> ArchiveMessage<'a> {
@@ -169,8 +195,8 @@ impl Stage<WakuRecord> for ArchiveStage {
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         // What is not taken is presented again; what comes meanwhile waits within the backlog's bound.
-        let Some(port) = self.store(batch) else { return };
-        batch.pass(ports, port, |envelope| self.backlog.settle(1, envelope.slot_bytes() as u64));
+        let Some(stored) = self.store(batch) else { return };
+        self.pass(stored, batch, ports);
         self.retain();
     }
 
@@ -215,7 +241,7 @@ mod tests {
         let backlog = Arc::new(Backlog::new(1 << 20, 8));
         let policy = "time:49500;capacity:80".parse().expect("a policy");
         let mut stage = ArchiveStage::new(archive, topics, backlog, Arc::default()).with_retention(policy);
-        levada_engine::Stage::<WakuRecord>::housekeeping(&mut stage);
+        Stage::<WakuRecord>::housekeeping(&mut stage);
         let page = reader.query(&levada_archive::Query { page_size: Some(100), ..Default::default() });
         assert_eq!(page.expect("a page").messages.len(), 50);
     }
@@ -237,7 +263,7 @@ mod tests {
         drawing.link_with(wait, "store", store, link);
         let mut sink = drawing.sink("out", store, "next", link, Waker::from_callback(|| {}));
         let _skipped = drawing.sink("skipped", wait, "skip", link, Waker::from_callback(|| {}));
-        let _failed = drawing.sink("failed", store, "failed", link, Waker::from_callback(|| {}));
+        let mut failed = drawing.sink("failed", store, "failed", link, Waker::from_callback(|| {}));
         let mut invoker = drawing.build().expect("the drawing is sound").invoker();
         for payload_bytes in [100, 8_000] {
             let mut slot = arena.claim(8_000).expect("a slot is free");
@@ -249,6 +275,14 @@ mod tests {
         }
         invoker.turn_until_idle();
         assert_eq!((counters.stored.value(), counters.dropped.value(), counters.failed.value()), (1, 1, 0));
-        assert_eq!((std::iter::from_fn(|| sink.pop()).count(), backlog.bytes()), (2, 0));
+        let bytes_of = |sink: &mut levada_engine::Sink<WakuRecord>| {
+            std::iter::from_fn(|| sink.pop()).map(|held| held.payload().len()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (bytes_of(&mut sink), bytes_of(&mut failed)),
+            (vec![100], vec![8_000]),
+            "only what is stored goes on"
+        );
+        assert_eq!(backlog.bytes(), 0);
     }
 }

@@ -176,6 +176,10 @@ async fn walk(discv5: Arc<Discv5>, mut told: Told, found: mpsc::Sender<Record>) 
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !found.is_closed() {
         ticks.tick().await;
+        if discv5.table_entries_id().is_empty() {
+            // Whoever asks us is in the table from then on.
+            continue;
+        }
         let nodes = match discv5.find_node(NodeId::random()).await {
             Ok(nodes) => nodes,
             Err(error) => {

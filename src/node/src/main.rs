@@ -6,9 +6,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
+use levada::bench_macro::{self, Router};
 use levada::cli::{self, Command};
 use levada::config::{Config, EXIT_USAGE, Loaded, render_default};
-use levada::{bench, bench_macro, run};
+use levada::{archive, bench, chunk, run};
 use levada_engine::heap::CountingAllocator;
 use levada_wire::error::KernelError;
 use levada_wire::hash::{self, Kernel};
@@ -35,14 +36,24 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string(), 1),
         },
+        Ok(Command::BenchChunk(options)) => match bench::chunk(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string(), 1),
+        },
         Ok(Command::BenchMacro(options)) => match bench::across(&options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string(), 1),
         },
-        Ok(Command::BenchMacroNode) => match bench_macro::serve_process() {
+        Ok(Command::BenchMacroNode) => match bench_macro::serve_process(&[Router::OWN]) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string(), 1),
         },
+        Ok(Command::Archive(command)) => ExitCode::from(archive::run(&command)),
+        Ok(Command::Generate(what)) => match what.text() {
+            Ok(text) => print(&text),
+            Err(error) => fail(&error.to_string(), 1),
+        },
+        Ok(Command::Chunk(command)) => ExitCode::from(chunk::run(&command)),
         Err(error) => fail(&error.to_string(), error.exit_code()),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::bench::BenchFormat;
+use super::bench_keys::{BenchFormat, FORMAT, SEED, read, runs};
 use super::error::CliError;
-use crate::config::{ConfigErrors, Group, Key, Kind, RelayRouter, Settings, Table, Transport, flags};
+use crate::config::{Group, Key, Kind, Table, Transport};
 
 /// What a macro benchmark runs and how it reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub struct MacroBenchOptions {
     pub hops: usize,
     /// 1 or 2.
     pub processes: usize,
-    /// Relay routers: a configuration for each, with each transport.
-    pub routers: Vec<RelayRouter>,
-    /// Transports.
+    /// Threads of each node for its connections.
+    pub net_workers: usize,
+    /// Transports: a configuration for each.
     pub transports: Vec<Transport>,
     /// Runs of each configuration, at least 1.
     pub runs: usize,
@@ -39,12 +39,7 @@ impl MacroBenchOptions {
     /// # Errors
     /// [`CliError::Options`] with every fault at once.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Self, CliError> {
-        let mut errors = Vec::new();
-        let given = flags::read(&BENCH_MACRO, args, &mut errors);
-        let settings = Settings::resolve(&BENCH_MACRO, &[given], &mut errors);
-        if !errors.is_empty() {
-            return Err(CliError::Options(ConfigErrors(errors)));
-        }
+        let settings = read(&BENCH_MACRO, args)?;
         Ok(Self {
             messages: settings.number("messages"),
             warmup: settings.number("warmup"),
@@ -53,10 +48,10 @@ impl MacroBenchOptions {
             peers: settings.number("peers"),
             hops: settings.number("hops"),
             processes: settings.number("processes"),
-            routers: settings.texts("relay-router").iter().map(|word| RelayRouter::named(word).expect(WORDS)).collect(),
+            net_workers: settings.number("net-workers"),
             transports: settings.texts("transport").iter().map(|word| Transport::named(word).expect(WORDS)).collect(),
             runs: settings.number("runs"),
-            format: BenchFormat::named(settings.text("format")).expect(WORDS),
+            format: BenchFormat::of(&settings),
         })
     }
 }
@@ -67,6 +62,8 @@ const WORDS: &str = "the table allows only these words";
 pub(super) static BENCH_MACRO: Table = Table(&[OPTIONS]);
 
 const PEERS_MAX: u64 = crate::bench_macro::PEERS_MAX as u64;
+
+const NET_WORKERS_MAX: u64 = crate::bench_macro::NET_WORKERS_MAX as u64;
 
 const WINDOW_MAX: u64 = crate::bench_macro::WINDOW_MAX as u64;
 
@@ -85,13 +82,7 @@ const OPTIONS: &[Key] = &[
         Group::Workload,
         "How many messages are published before the clock starts: enough that archive and caches have their memory by then.",
     ),
-    Key::new(
-        "seed",
-        Kind::Number { min: 0, max: u64::MAX },
-        "42",
-        Group::Workload,
-        "The seed of the message generator; one seed gives the same messages in the same order on every machine.",
-    ),
+    SEED,
     Key::new(
         "window",
         Kind::Number { min: 1, max: WINDOW_MAX },
@@ -100,20 +91,12 @@ const OPTIONS: &[Key] = &[
         "The most messages that are published and not yet handled by every receiver.",
     ),
     Key::new(
-        "relay-router",
-        Kind::Choice(RelayRouter::NAMES),
-        "levada",
-        Group::Workload,
-        "Whose relay router the nodes have, levada or stock. May be repeated: each one, with each transport, is a configuration of \
-         its own, and their runs take turns.",
-    )
-    .repeatable(),
-    Key::new(
         "transport",
         Kind::Choice(Transport::NAMES),
-        "stock",
+        "levada",
         Group::Workload,
-        "Whose Noise and yamux secure and divide the connections, levada or stock. May be repeated.",
+        "Whose Noise and yamux secure and divide the connections, levada or stock. May be repeated: each one is a configuration of \
+         its own, and their runs take turns.",
     )
     .repeatable(),
     Key::new(
@@ -138,17 +121,13 @@ const OPTIONS: &[Key] = &[
         "1: every node is a thread of this process. 2: every node is a process, whose memory starts empty.",
     ),
     Key::new(
-        "runs",
-        Kind::Number { min: 1, max: 1_000 },
-        "5",
+        "net-workers",
+        Kind::Number { min: 0, max: NET_WORKERS_MAX },
+        "0",
         Group::Workload,
-        "How often each configuration is run, in turns with the bound; medians and spread are reported.",
+        "Over how many threads of a node its connections are spread, all on the node's core; 0 leaves them to the node's own thread. With \
+         --processes=2 only.",
     ),
-    Key::new(
-        "format",
-        Kind::Choice(BenchFormat::NAMES),
-        "table",
-        Group::Report,
-        "The shape of the results on standard output: table, csv or json. Progress goes to standard error.",
-    ),
+    runs("5", "How often each configuration is run, in turns with the bound; medians and spread are reported."),
+    FORMAT,
 ];

@@ -17,7 +17,9 @@ pub enum CliError {
         suggestion: Option<&'static str>,
     },
     /// `levada bench` without the name of a benchmark.
-    #[error("levada bench needs the name of a benchmark: levada bench micro, levada bench macro or levada bench hash")]
+    #[error(
+        "levada bench needs the name of a benchmark: levada bench micro, levada bench macro, levada bench hash or levada bench chunk"
+    )]
     MissingBench,
     /// Something after a command that takes nothing more.
     #[error("unexpected argument {argument} after levada {after}; leave it out")]
@@ -27,6 +29,15 @@ pub enum CliError {
         /// What was typed, quoted and cut.
         argument: String,
     },
+    /// Wrong arguments of `levada chunk`, in the words of `clap`.
+    #[error("{0}")]
+    Chunk(String),
+    /// Wrong arguments of `levada archive`.
+    #[error("{0}")]
+    Archive(String),
+    /// Wrong arguments of `levada generate`.
+    #[error("{0}")]
+    Generate(String),
     /// Wrong options of a benchmark, all of them.
     #[error("{0}")]
     Options(ConfigErrors),

@@ -3,13 +3,19 @@
 use clap::{Arg, ArgAction, Command};
 
 use super::bench::BENCH;
+use super::bench_chunk::BENCH_CHUNK;
 use super::bench_hash::BENCH_HASH;
 use super::bench_macro::BENCH_MACRO;
+use super::{archive, chunk, generate};
 use crate::config::{Group, Key, Kind, NODE, Table, wrap};
 
 /// `levada --help`.
 pub(super) fn overview() -> String {
-    let command = Command::new("levada")
+    rendered(overview_command())
+}
+
+fn overview_command() -> Command {
+    Command::new("levada")
         .about("Levada, a Waku service node: it relays, archives and answers.")
         .override_usage(
             "levada [FLAGS]                 run the node (the same as levada run)\n       \
@@ -17,6 +23,14 @@ pub(super) fn overview() -> String {
              levada bench micro [OPTIONS]   measure the message path in process\n       \
              levada bench macro [OPTIONS]   measure messages from node to node\n       \
              levada bench hash [OPTIONS]    measure the hash stage by how many messages wait\n       \
+             levada bench chunk [OPTIONS]   measure sending chunks to several peers\n       \
+             levada check [FLAGS]           check a configuration and print it with its sources\n       \
+             levada archive COMMAND         verify, count, compact, export or fill an archive\n       \
+             levada chunk serve [OPTIONS]   be a node that stores chunks of files\n       \
+             levada chunk put FILE… --to PEER…\n       \
+             levada chunk get MAP… --from PEER…\n                                      \
+             put files to such nodes, and get them back\n       \
+             levada generate WHAT           print completions, manual pages or a dashboard\n       \
              levada help [COMMAND]          explain a command\n       \
              levada version                 print the version",
         )
@@ -29,13 +43,16 @@ pub(super) fn overview() -> String {
              levada run --help lists every flag. Each can also be an environment variable, LEVADA_TCP_PORT\n\
              for --tcp-port, or a key of the configuration file.\n\
              levada run --print-default-config prints a documented configuration file to start from.",
-        );
-    rendered(command)
+        )
 }
 
 /// `levada run --help`.
 pub(super) fn run() -> String {
-    let command = Command::new("levada run")
+    rendered(run_command())
+}
+
+fn run_command() -> Command {
+    Command::new("levada run")
         .about("Runs the node until Ctrl-C or SIGTERM, then drains it; a second signal stops it at once.")
         .override_usage("levada run [FLAGS]")
         .args(arguments(&NODE))
@@ -51,27 +68,71 @@ pub(super) fn run() -> String {
                 .help_heading(Group::Configuration.heading()),
         )
         .disable_help_flag(true)
-        .after_help(run_notes());
-    rendered(command)
+        .after_help(run_notes())
+}
+
+/// `levada check --help`.
+pub(super) fn check() -> String {
+    rendered(check_command())
+}
+
+fn check_command() -> Command {
+    Command::new("levada check")
+        .about(
+            "Checks a configuration without starting anything, and prints every value with its source.\n\n\
+             It takes the flags of levada run; faults go to standard error, all at once.",
+        )
+        .override_usage("levada check [FLAGS]")
+        .disable_help_flag(true)
 }
 
 /// `levada bench --help`.
 pub(super) fn bench() -> String {
-    let command = Command::new("levada bench")
+    rendered(bench_command())
+}
+
+fn bench_command() -> Command {
+    Command::new("levada bench")
         .about("Measures the node and parts of it, beside what they cannot avoid in the same run.")
         .override_usage(
             "levada bench micro [OPTIONS]   the message path\n       \
              levada bench macro [OPTIONS]   from node to node, over loopback TCP\n       \
-             levada bench hash [OPTIONS]    the hash stage by how many messages wait",
+             levada bench hash [OPTIONS]    the hash stage by how many messages wait\n       \
+             levada bench chunk [OPTIONS]   chunks to several peers, in the forms of the network's client and ours",
         )
         .disable_help_flag(true)
-        .after_help("levada bench micro --help, bench macro --help and bench hash --help list the options.");
-    rendered(command)
+        .after_help(
+            "levada bench micro --help, bench macro --help, bench hash --help and bench chunk --help list the options.",
+        )
+}
+
+/// `levada bench chunk --help`.
+pub(super) fn bench_chunk() -> String {
+    rendered(bench_chunk_command())
+}
+
+fn bench_chunk_command() -> Command {
+    Command::new("levada bench chunk")
+        .about("Measures memory and processor time of many chunks under way to several peers.")
+        .override_usage("levada bench chunk [OPTIONS]")
+        .args(arguments(&BENCH_CHUNK))
+        .disable_help_flag(true)
+        .after_help(
+            "Example, whether memory grows with the recipients:\n  \
+             levada bench chunk --form=vectored --recipients=1 --recipients=5 --recipients=20\n\n\
+             Columns: peak_heap_MB is the allocator's peak plus the peak of slots lent out, arena_MB all slots,\n\
+             rss_MB the most that was resident, allocated_MB all that was asked of the allocator, cpu_s the time of\n\
+             all threads. MB are 10^6 bytes.",
+        )
 }
 
 /// `levada bench hash --help`.
 pub(super) fn bench_hash() -> String {
-    let command = Command::new("levada bench hash")
+    rendered(bench_hash_command())
+}
+
+fn bench_hash_command() -> Command {
+    Command::new("levada bench hash")
         .about("Measures the hash stage when 1, 2, 8, 16, 32, 64 or endlessly many messages wait.")
         .override_usage("levada bench hash [OPTIONS]")
         .args(arguments(&BENCH_HASH))
@@ -81,33 +142,39 @@ pub(super) fn bench_hash() -> String {
              sha2_msg_per_s (the same stage with the sha2 crate, one message after another), ratio (of the two).\n\
              Thread CPU time of the stage's calls on one core; the two sides take turns, and ratio is the\n\
              median of neighbours. LEVADA_HASH_KERNEL forces avx512x16, avx512vlx8, avx2x8, shani2 or sha2.",
-        );
-    rendered(command)
+        )
 }
 
 /// `levada bench macro --help`.
 pub(super) fn bench_macro() -> String {
-    let command = Command::new("levada bench macro")
+    rendered(bench_macro_command())
+}
+
+fn bench_macro_command() -> Command {
+    Command::new("levada bench macro")
         .about("Measures messages from one node, over loopback TCP, into the archive of another.")
         .override_usage("levada bench macro [OPTIONS]")
         .args(arguments(&BENCH_MACRO))
         .disable_help_flag(true)
         .after_help(
-            "Example, our router and transport beside rust-libp2p's:\n  \
-             levada bench macro --relay-router=stock --relay-router=levada --transport=stock --transport=levada\n\n\
+            "Example, our transport beside rust-libp2p's:\n  \
+             levada bench macro --transport=stock --transport=levada\n\n\
              A node is a thread on a core of its own, as far as there are cores; the workload is that of bench\n\
              micro, and a message has arrived when it is validated, decoded, dispatched and archived in memory.\n\n\
              Columns: rx_ of a receiver, tx_ of the publisher, relay_ of a relay in between; id_hashes are\n\
              message ids; ns_per_msg from the publication to the handler; interarrival_ns between two there;\n\
              bound_msg_per_s of a bare TCP sender with a length prefix, ChaCha20-Poly1305 in place and one\n\
              SHA-256, after each run on the same cores; rss_peak_MB of all nodes together.",
-        );
-    rendered(command)
+        )
 }
 
 /// `levada bench micro --help`.
 pub(super) fn bench_micro() -> String {
-    let command = Command::new("levada bench micro")
+    rendered(bench_micro_command())
+}
+
+fn bench_micro_command() -> Command {
+    Command::new("levada bench micro")
         .about("Measures the message path in process, on the reference workload, beside a bare SHA-256 loop.")
         .override_usage("levada bench micro [OPTIONS]")
         .args(arguments(&BENCH))
@@ -120,8 +187,31 @@ pub(super) fn bench_micro() -> String {
              Columns of the open loop: rate_msg_per_s is what was asked for, achieved_msg_per_s what the path\n\
              kept up with; ns_per_msg_p50, _p99 and _max count from when a message was due. Workers watch the\n\
              clock instead of sleeping, so the time that a thread takes to wake up is not in them.",
-        );
-    rendered(command)
+        )
+}
+
+/// The whole command line as one tree, for what is generated from it: completions and manual pages.
+pub(super) fn tree() -> Command {
+    let named = |command: Command, name: &'static str| command.name(name);
+    let benches = [
+        (bench_micro_command(), "micro"),
+        (bench_macro_command(), "macro"),
+        (bench_hash_command(), "hash"),
+        (bench_chunk_command(), "chunk"),
+    ];
+    let bench = benches
+        .into_iter()
+        .fold(named(bench_command(), "bench"), |bench, (command, name)| bench.subcommand(named(command, name)));
+    Command::new("levada")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Levada, a Waku service node: it relays, archives and answers.")
+        .args(arguments(&NODE))
+        .subcommand(named(run_command(), "run"))
+        .subcommand(named(check_command(), "check"))
+        .subcommand(named(archive::command(), "archive"))
+        .subcommand(named(chunk::command(), "chunk"))
+        .subcommand(bench)
+        .subcommand(named(generate::command(), "generate"))
 }
 
 fn rendered(mut command: Command) -> String {
@@ -164,7 +254,7 @@ fn explained(key: &Key) -> String {
 }
 
 /// `clap` breaks no lines itself as it is built here.
-fn column(help: &str) -> String {
+pub(super) fn column(help: &str) -> String {
     wrap(help, HELP_COLUMNS).join("\n")
 }
 

@@ -1,9 +1,14 @@
 //! The command line of the `levada` binary: which command it asks for, and with what. Nothing is printed or started here.
 
+mod archive;
 mod bench;
+mod bench_chunk;
 mod bench_hash;
+mod bench_keys;
 mod bench_macro;
+mod chunk;
 mod error;
+mod generate;
 mod help;
 pub mod logging;
 #[cfg(test)]
@@ -12,10 +17,15 @@ mod tests;
 use std::ffi::OsString;
 use std::fmt;
 
-pub use bench::{BenchArchive, BenchFormat, BenchHash, BenchOptions, BenchPlacement};
+pub use archive::{ArchiveAction, ArchiveCommand};
+pub use bench::{BenchArchive, BenchHash, BenchOptions, BenchPlacement};
+pub use bench_chunk::{BenchForm, BenchSink, ChunkBenchOptions};
 pub use bench_hash::HashBenchOptions;
+pub use bench_keys::BenchFormat;
 pub use bench_macro::MacroBenchOptions;
+pub use chunk::{ChunkCommand, ChunkGet, ChunkPut, ChunkServe, Transfer};
 pub use error::CliError;
+pub use generate::Generate;
 
 use crate::bench_macro::NODE_COMMAND;
 use crate::config::{nearest, quoted};
@@ -33,10 +43,18 @@ pub enum Command {
     BenchMicro(BenchOptions),
     /// Measure the hash stage by how many messages wait.
     BenchHash(HashBenchOptions),
+    /// Measure sending chunks to several recipients.
+    BenchChunk(ChunkBenchOptions),
     /// Run the reference workload from node to node.
     BenchMacro(MacroBenchOptions),
     /// Be one node of that benchmark, for the process that runs it.
     BenchMacroNode,
+    /// Store chunks of files, put files or get them back.
+    Chunk(ChunkCommand),
+    /// Look after an archive.
+    Archive(ArchiveCommand),
+    /// Print or write what is made from the command line and the metrics.
+    Generate(Generate),
     /// Print this text on standard output, and exit with success.
     Help(String),
     /// Print [`VERSION`] on standard output, and exit with success.
@@ -51,8 +69,12 @@ impl fmt::Debug for Command {
             Self::PrintDefaultConfig => f.write_str("PrintDefaultConfig"),
             Self::BenchMicro(options) => f.debug_tuple("BenchMicro").field(options).finish(),
             Self::BenchHash(options) => f.debug_tuple("BenchHash").field(options).finish(),
+            Self::BenchChunk(options) => f.debug_tuple("BenchChunk").field(options).finish(),
             Self::BenchMacro(options) => f.debug_tuple("BenchMacro").field(options).finish(),
             Self::BenchMacroNode => f.write_str("BenchMacroNode"),
+            Self::Chunk(command) => f.debug_tuple("Chunk").field(command).finish(),
+            Self::Archive(command) => f.debug_tuple("Archive").field(command).finish(),
+            Self::Generate(what) => f.debug_tuple("Generate").field(what).finish(),
             Self::Help(text) => f.debug_tuple("Help").field(text).finish(),
             Self::Version => f.write_str("Version"),
         }
@@ -76,7 +98,11 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, CliErr
     let name = args.remove(0);
     match name.to_str() {
         Some("run") => Ok(run(args)),
+        Some("check") => Ok(check(args)),
         Some("bench") => bench(args),
+        Some("chunk") => chunk::read(args),
+        Some("archive") => archive::read(args),
+        Some("generate") => generate::read(args),
         Some("help") => help_on(&args),
         Some("version") if args.is_empty() => Ok(Command::Version),
         Some("version") => Err(CliError::UnexpectedArgument { after: "version", argument: shown(&args[0]) }),
@@ -112,6 +138,14 @@ fn run(mut args: Vec<OsString>) -> Command {
     Command::Run(args)
 }
 
+/// What `run --print-config` does, under the name by which one looks for it.
+fn check(args: Vec<OsString>) -> Command {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        return Command::Help(help::check());
+    }
+    Command::PrintConfig(args)
+}
+
 fn bench(mut args: Vec<OsString>) -> Result<Command, CliError> {
     if args.is_empty() {
         return Err(CliError::MissingBench);
@@ -123,6 +157,8 @@ fn bench(mut args: Vec<OsString>) -> Result<Command, CliError> {
         Some("micro") if wants_help => Ok(Command::Help(help::bench_micro())),
         Some("macro") if wants_help => Ok(Command::Help(help::bench_macro())),
         Some("hash") if wants_help => Ok(Command::Help(help::bench_hash())),
+        Some("chunk") if wants_help => Ok(Command::Help(help::bench_chunk())),
+        Some("chunk") => ChunkBenchOptions::read(args).map(Command::BenchChunk),
         Some("micro") => BenchOptions::read(args).map(Command::BenchMicro),
         Some("macro") => MacroBenchOptions::read(args).map(Command::BenchMacro),
         Some("hash") => HashBenchOptions::read(args).map(Command::BenchHash),
@@ -138,14 +174,23 @@ fn help_on(args: &[OsString]) -> Result<Command, CliError> {
     match words.as_slice() {
         [] | ["help" | "version"] => Ok(Command::Help(help::overview())),
         ["run"] => Ok(Command::Help(help::run())),
+        ["check"] => Ok(Command::Help(help::check())),
+        ["generate", ..] => Ok(Command::Help(generate::help())),
         ["bench"] => Ok(Command::Help(help::bench())),
         ["bench", "macro"] => Ok(Command::Help(help::bench_macro())),
         ["bench", "micro"] => Ok(Command::Help(help::bench_micro())),
         ["bench", "hash"] => Ok(Command::Help(help::bench_hash())),
-        ["run" | "help" | "version", ..] => {
+        ["bench", "chunk"] => Ok(Command::Help(help::bench_chunk())),
+        ["chunk"] => Ok(Command::Help(chunk::help(None))),
+        ["archive"] => Ok(Command::Help(archive::help(None))),
+        ["archive", name] if archive::ACTIONS.contains(name) => Ok(Command::Help(archive::help(Some(name)))),
+        ["archive", ..] => Err(unknown_command("levada archive", &args[1], archive::ACTIONS)),
+        ["chunk", name @ ("serve" | "put" | "get")] => Ok(Command::Help(chunk::help(Some(name)))),
+        ["run" | "check" | "help" | "version", ..] => {
             Err(CliError::UnexpectedArgument { after: "help", argument: shown(&args[1]) })
         }
         ["bench", ..] => Err(unknown_command("levada bench", &args[1], BENCHES)),
+        ["chunk", ..] => Err(unknown_command("levada chunk", &args[1], CHUNKS)),
         _ => Err(unknown_command("levada", &args[0], TOP_LEVEL)),
     }
 }
@@ -161,9 +206,11 @@ fn shown(arg: &OsString) -> String {
     quoted(&arg.to_string_lossy(), SHOWN_CHARS_MAX)
 }
 
-const TOP_LEVEL: &[&str] = &["run", "bench", "help", "version"];
+const TOP_LEVEL: &[&str] = &["run", "check", "archive", "bench", "chunk", "generate", "help", "version"];
 
-const BENCHES: &[&str] = &["micro", "macro", "hash"];
+const CHUNKS: &[&str] = &["serve", "put", "get"];
+
+const BENCHES: &[&str] = &["micro", "macro", "hash", "chunk"];
 
 /// A stray argument may be a misplaced secret, so less of it is shown than would give a key away.
 const SHOWN_CHARS_MAX: usize = 24;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::*;
-use crate::config::{NODE, RelayRouter, Transport};
+use crate::config::{NODE, Transport};
 
 fn parsed(args: &[&str]) -> Result<Command, CliError> {
     parse(args.iter().map(OsString::from))
@@ -115,7 +115,7 @@ fn help_lists_every_key_in_lines_that_fit() {
         assert_eq!(text.contains("--digests"), of_bench.contains(&"micro"), "{of_bench:?}");
     }
     let benches = ["micro", "macro", "hash"].map(|bench| help(&["help", "bench", bench]));
-    assert!(benches[1].contains("--relay-router") && benches[1].contains("--hops"), "{}", benches[1]);
+    assert!(benches[1].contains("--transport") && benches[1].contains("--hops"), "{}", benches[1]);
     let of_bench = [help(&["help", "bench"])].into_iter().chain(benches);
     for text in [text, help(&["help"])].into_iter().chain(of_bench) {
         for line in text.lines() {
@@ -132,7 +132,7 @@ fn bench_defaults_are_those_of_the_reference_workload() {
         warmup: 100,
         seed: 42,
         window: 32,
-        workers: 1,
+        workers: vec![1],
         placement: BenchPlacement::PerCore,
         digests: 1,
         rate_msg_per_s: None,
@@ -157,6 +157,7 @@ fn every_bench_option_reaches_its_field() {
         "--seed=18446744073709551615",
         "--window=1",
         "--workers=2",
+        "--workers=1",
         "--placement=dedicated",
         "--hash=sha2",
         "--hash",
@@ -177,7 +178,7 @@ fn every_bench_option_reaches_its_field() {
         warmup: 0,
         seed: u64::MAX,
         window: 1,
-        workers: 2,
+        workers: vec![2, 1],
         placement: BenchPlacement::Dedicated,
         digests: 2,
         rate_msg_per_s: Some(8_000),
@@ -240,8 +241,8 @@ fn the_options_of_the_macro_bench_reach_their_fields() {
         peers: 1,
         hops: 1,
         processes: 1,
-        routers: vec![RelayRouter::Levada],
-        transports: vec![Transport::Stock],
+        net_workers: 0,
+        transports: vec![Transport::Levada],
         runs: 5,
         format: BenchFormat::Table,
     };
@@ -251,16 +252,16 @@ fn the_options_of_the_macro_bench_reach_their_fields() {
         warmup: 0,
         seed: 1,
         window: 48,
-        peers: 6,
+        peers: 8,
         hops: 2,
         processes: 2,
-        routers: vec![RelayRouter::Stock, RelayRouter::Levada],
-        transports: vec![Transport::Levada],
+        net_workers: 3,
+        transports: vec![Transport::Stock],
         runs: 3,
         format: BenchFormat::Csv,
     };
-    let given = "--messages=7 --warmup=0 --seed=1 --window=48 --peers=6 --hops=2 --processes=2 --relay-router=stock \
-                 --relay-router=levada --transport=levada --runs=3 --format=csv";
+    let given = "--messages=7 --warmup=0 --seed=1 --window=48 --peers=8 --hops=2 --processes=2 --net-workers=3 \
+                 --transport=stock --runs=3 --format=csv";
     let args: Vec<&str> = ["bench", "macro"].into_iter().chain(given.split(' ')).collect();
     assert_eq!(parsed(&args).unwrap(), Command::BenchMacro(expected));
     assert_eq!(parsed(&["bench", "macro-node"]).unwrap(), Command::BenchMacroNode);
@@ -273,10 +274,9 @@ fn wrong_options_of_the_macro_bench_are_refused() {
         "--window=0",
         "--window=49",
         "--peers=0",
-        "--peers=7",
+        "--peers=9",
         "--hops=3",
         "--processes=3",
-        "--relay-router=go",
         "--transport=quic",
         "--runs=0",
         "--format=xml",

@@ -1,5 +1,6 @@
 //! The metrics endpoint: a table of sources, read when Prometheus scrapes `/metrics`.
 
+mod dashboard;
 mod process;
 mod table;
 mod value;
@@ -19,6 +20,7 @@ use axum::routing::get;
 use prometheus_client::encoding::prometheus_text;
 use prometheus_client::registry::Registry;
 
+pub use dashboard::dashboard;
 pub use table::{Kind, Labels, Metrics};
 pub use value::Value;
 

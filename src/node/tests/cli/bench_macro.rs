@@ -91,6 +91,18 @@ fn messages_cross_a_relay_to_several_peers_in_processes_of_their_own() {
     assert!(number(&rows[0], "relay_cpu_ns_per_msg") > 0.0, "{}", rows[0]);
     let settings = ["hops", "peers", "processes", "window"].map(|column| number(&rows[0], column));
     assert_eq!(settings, [2.0, 2.0, 2.0, 4.0]);
+    assert_eq!(number(&rows[0], "relay_wakes_per_msg"), 0.0, "a node is one thread");
+}
+
+#[test]
+fn connections_on_threads_of_their_own_wake_and_are_woken() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--hops=2", "--processes=2", "--net-workers=2", "--transport=levada"];
+    let rows = rows(folder.path(), &flags);
+    check(&rows[0]);
+    for column in ["rx_wakes_per_msg", "tx_wakes_per_msg", "relay_wakes_per_msg"] {
+        assert!(number(&rows[0], column) > 0.0, "{column} in {}", rows[0]);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod bench_macro;
 mod faults;
+mod generate;
 mod idle;
 mod ports;
 mod precedence;

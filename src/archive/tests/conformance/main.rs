@@ -2,46 +2,66 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod model;
 mod oracle;
 mod paging;
 mod sample;
 mod storing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use levada_archive::{Archive, DatabaseUrl, SegmentArchive, SegmentOptions, SqliteArchive, StoreIo, open};
+use levada_archive::{
+    Archive, DatabaseUrl, MemoryArchive, SegmentArchive, SegmentOptions, SqliteArchive, StoreIo, open,
+};
 use tempfile::TempDir;
 
-/// An empty archive, and the folder that holds it if it lies in one.
+/// Opens the archive of a fixture, in its folder; what lives in memory is there for one opening.
+type Open = Box<dyn Fn(&Path) -> Box<dyn Archive>>;
+
+/// An empty archive, and how it is opened again.
 struct Fixture {
     archive: Box<dyn Archive>,
-    _folder: Option<TempDir>,
+    /// The folder and the way to open what lies in it; nothing for an archive in memory.
+    stored: Option<(TempDir, Open)>,
 }
 
 impl Fixture {
     fn new(url: &str) -> Self {
-        Self { archive: open(&url.parse().unwrap()).unwrap(), _folder: None }
+        Self { archive: open(&url.parse().unwrap()).unwrap(), stored: None }
     }
 
-    fn in_folder(open: impl FnOnce(PathBuf) -> Box<dyn Archive>) -> Self {
+    fn in_folder(open: impl Fn(&Path) -> Box<dyn Archive> + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { archive: open(folder.path().join("levada.sqlite3")), _folder: Some(folder) }
+        Self { archive: open(&path_in(&folder)), stored: Some((folder, Box::new(open))) }
     }
 
     /// The first format.
     fn in_database() -> Self {
-        Self::in_folder(|path| Box::new(SqliteArchive::open(&path).unwrap()))
+        Self::in_folder(|path| Box::new(SqliteArchive::open(path).unwrap()))
     }
 
     fn in_default_segments() -> Self {
-        Self::in_folder(|path| open(&DatabaseUrl::Sqlite(path)).unwrap())
+        Self::in_folder(|path| open(&DatabaseUrl::Sqlite(path.to_owned())).unwrap())
     }
 
     /// Segments so small that every test fills many of them.
     fn in_segments(io: StoreIo) -> Self {
         let options = SegmentOptions { segment_bytes: 12 << 10, io, ..SegmentOptions::default() };
-        Self::in_folder(|path| Box::new(SegmentArchive::open(&path, &options).unwrap()))
+        Self::in_folder(move |path| Box::new(SegmentArchive::open(path, &options).unwrap()))
     }
+
+    /// Closes the archive and opens it again, unless it would be empty then.
+    fn reopen(&mut self) {
+        if let Some((folder, open)) = &self.stored {
+            let nothing: Box<dyn Archive> = Box::new(MemoryArchive::new(0));
+            drop(std::mem::replace(&mut self.archive, nothing));
+            self.archive = open(&path_in(folder));
+        }
+    }
+}
+
+fn path_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("levada.sqlite3")
 }
 
 macro_rules! conformance {
@@ -61,6 +81,7 @@ macro_rules! conformance {
         mod $backend {
             use super::Fixture;
             $($(#[test] fn $test() { super::$module::$test($fixture.archive) })*)*
+            #[test] fn random_operations_agree() { super::model::random_operations_agree($fixture) }
         }
     };
 }

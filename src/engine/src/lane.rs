@@ -3,7 +3,9 @@
 //! The first threads that ask get one each, and give it back as they end. Later ones get none and use what all threads
 //! share.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+#[cfg(not(shuttle))]
+use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::sync::AtomicU32;
 
@@ -58,6 +60,7 @@ impl Numbers {
         None
     }
 
+    #[cfg(not(shuttle))]
     fn take_back(&self, number: u32) {
         // Pairs with the acquire exchange in `lend`.
         self.0.fetch_and(!(1 << number), Release);
@@ -104,21 +107,16 @@ mod real {
 }
 
 /// The same in a model, whose threads have locals of their own kind, and end within it.
-#[cfg(any(loom, shuttle))]
+#[cfg(loom)]
 mod modelled {
     use std::sync::Arc;
 
-    #[cfg(loom)]
-    use loom as checker;
-    #[cfg(shuttle)]
-    use shuttle as checker;
-
     use super::{AtomicU32, LANES, Numbers};
 
-    checker::lazy_static! {
+    loom::lazy_static! {
         static ref NUMBERS: Arc<Numbers> = Arc::new(Numbers(AtomicU32::new(0)));
     }
-    checker::thread_local! {
+    loom::thread_local! {
         static LEASE: Lease = Lease::new();
     }
 
@@ -149,5 +147,17 @@ mod modelled {
     }
 }
 
-#[cfg(any(loom, shuttle))]
+#[cfg(loom)]
 pub(crate) use modelled::lane;
+
+/// Under random schedules each thread has a number of its own, which nobody takes over: a scope ends before the locals of its threads.
+#[cfg(shuttle)]
+pub(crate) fn lane() -> usize {
+    shuttle::lazy_static! {
+        static ref NUMBERS: Numbers = Numbers(AtomicU32::new(0));
+    }
+    shuttle::thread_local! {
+        static LANE: usize = NUMBERS.lend().map_or(LANES, |number| number as usize);
+    }
+    LANE.with(|lane| *lane)
+}

@@ -149,3 +149,56 @@ fn format() -> Arg {
         .value_parser(PossibleValuesParser::new(["text", "json"]))
         .help(column("The shape of the report on standard output. Progress goes to standard error."))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Command;
+    use super::{ACTIONS, ArchiveAction, ArchiveCommand, CliError, help, read};
+
+    fn command(line: &str) -> Result<ArchiveCommand, String> {
+        match read(line.split_whitespace().map(Into::into)) {
+            Ok(Command::Archive(command)) => Ok(command),
+            Ok(other) => Err(format!("{other:?}")),
+            Err(CliError::Archive(words)) => Err(words),
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+
+    #[test]
+    fn every_command_is_read_with_its_defaults() {
+        let path = "levada.sqlite3".into();
+        let of = |action| Ok(ArchiveCommand { path: std::path::PathBuf::clone(&path), action });
+        assert_eq!(command("verify"), of(ArchiveAction::Verify(false)));
+        assert_eq!(command("stats --format=json"), of(ArchiveAction::Stats(true)));
+        assert_eq!(command("compact --format text"), of(ArchiveAction::Compact(false)));
+        assert_eq!(command("export"), of(ArchiveAction::Export(None)));
+        assert_eq!(command("export --output=a.jsonl"), of(ArchiveAction::Export(Some("a.jsonl".into()))));
+        assert_eq!(command("import --from=store.sqlite3"), of(ArchiveAction::Import("store.sqlite3".into(), false)));
+        let elsewhere = command("verify --store-message-db-url=sqlite:///a/b").map(|command| command.path);
+        assert_eq!(elsewhere, Ok("/a/b".into()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "stats"),
+            ("verfiy", "verify"),
+            ("import", "--from"),
+            ("stats --format=csv", "json"),
+            ("verify --store-message-db-url=memory", "in memory"),
+            ("verify --store-message-db-url=levada.sqlite3", "sqlite://"),
+            ("export more", "more"),
+        ] {
+            let words = command(line).expect_err(line);
+            assert!(words.contains(expected), "{line}: {words}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_command() {
+        let all = help(None);
+        for action in ACTIONS {
+            assert!(all.contains(action) && help(Some(action)).contains("--store-message-db-url"), "{action}");
+        }
+    }
+}

@@ -53,7 +53,10 @@ impl FormKind {
     }
 
     /// The form, with whatever memory it needs.
-    fn make(self, workload: &Workload) -> Result<Box<dyn Form>, ChunkBenchError> {
+    ///
+    /// # Errors
+    /// [`ChunkBenchError`]: the arena, or mirrors that are not in this build.
+    pub fn make(self, workload: &Workload) -> Result<Box<dyn Form>, ChunkBenchError> {
         match self {
             Self::Vectored => Ok(Box::new(ours::Vectored::new(workload)?)),
             Self::Shared => Ok(Box::new(ours::Shared::new(workload)?)),

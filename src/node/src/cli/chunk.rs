@@ -11,8 +11,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use levada_chunk::transport::{PeerAddress, Scheme};
 
 use super::error::CliError;
-use super::help::column;
-use crate::config::{LogLevel, parse_bytes};
+use super::help::{COLUMNS_MAX, column};
+use crate::config::{LogLevel, parse_bytes, wrap};
 
 /// What `levada chunk` is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,21 +184,19 @@ fn put_command() -> Command {
     transfer_command("put", "to", "Puts files; the list of a file's chunks is written beside it as FILE.chunks.")
         .arg(files("FILE", "Files to put."))
         .arg(path("proof", "FILE", "A payment proof that goes with every chunk."))
-        .after_help(
-            "Each chunk goes to the closest nodes until more than half of its close group has it. Ctrl-C waits for\n\
-             what is under way; put the same file again to go on. Exit codes: 0 all put, 1 failed, 64 wrong usage,\n\
-             130 stopped.",
-        )
+        .after_help(wrapped(
+            "Each chunk goes to the closest nodes until more than half of its close group has it. Ctrl-C waits for what is \
+             under way; put the same file again to go on. Exit codes: 0 all put, 1 failed, 64 wrong usage, 130 stopped.",
+        ))
 }
 
 fn get_command() -> Command {
     transfer_command("get", "from", "Gets files back by the lists of their chunks, and verifies every chunk.")
         .arg(files("MAP", "Lists of chunks, as put wrote them; FILE.chunks becomes FILE."))
         .arg(path("out", "FILE", "Where the file goes, for a single list."))
-        .after_help(
-            "A file grows as FILE.part; get it again to go on. Exit codes: 0 all got, 1 failed, 64 wrong usage,\n\
-             130 stopped.",
-        )
+        .after_help(wrapped(
+            "A file grows as FILE.part; get it again to go on. Exit codes: 0 all got, 1 failed, 64 wrong usage, 130 stopped.",
+        ))
 }
 
 fn transfer_command(name: &'static str, peers: &'static str, about: &'static str) -> Command {
@@ -232,6 +230,11 @@ fn transfer_command(name: &'static str, peers: &'static str, about: &'static str
             "Sign every message by the ML-DSA-65 key of this file, which is made if there is none.",
         ))
         .arg(log_level("ERROR"))
+}
+
+/// `clap` breaks no lines itself as it is built here.
+fn wrapped(text: &str) -> String {
+    wrap(text, COLUMNS_MAX).join("\n")
 }
 
 fn option(name: &'static str, value: &'static str, help: &str) -> Arg {
@@ -414,7 +417,7 @@ mod tests {
             let Ok(super::super::Command::Help(text)) = parsed(line) else { panic!("{line} is help") };
             assert!(text.contains(words), "{text}");
             let longest = text.lines().map(str::len).max();
-            assert!(longest <= Some(super::super::help::COLUMNS_MAX), "{text}");
+            assert!(longest <= Some(COLUMNS_MAX), "{text}");
         }
         assert!(help(None).contains("serve") && help(Some("get")).contains("--from"));
     }

@@ -98,12 +98,10 @@ fn bench_command() -> Command {
             "levada bench micro [OPTIONS]   the message path\n       \
              levada bench macro [OPTIONS]   from node to node, over loopback TCP\n       \
              levada bench hash [OPTIONS]    the hash stage by how many messages wait\n       \
-             levada bench chunk [OPTIONS]   chunks to several peers, in the forms of the network's client and ours",
+             levada bench chunk [OPTIONS]   chunks to several peers, beside Autonomi's client",
         )
         .disable_help_flag(true)
-        .after_help(
-            "levada bench micro --help, bench macro --help, bench hash --help and bench chunk --help list the options.",
-        )
+        .after_help("levada bench micro --help lists the options of micro; so it is with the others.")
 }
 
 /// `levada bench chunk --help`.

@@ -81,7 +81,7 @@ fn an_unknown_command_suggests_the_nearest() {
     assert_eq!(fault(&["bench", "--runs=1"]), "unknown command \"--runs=1\"; levada bench --help lists all");
     assert_eq!(
         fault(&["bench"]),
-        "levada bench needs the name of a benchmark: levada bench micro, levada bench macro or levada bench hash"
+        "levada bench needs the name of a benchmark: levada bench micro, levada bench macro, levada bench hash or levada bench chunk"
     );
     assert_eq!(fault(&["version", "x"]), "unexpected argument \"x\" after levada version; leave it out");
     assert_eq!(fault(&["help", "run", "x"]), "unexpected argument \"x\" after levada help; leave it out");

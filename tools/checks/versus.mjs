@@ -1,15 +1,30 @@
-// Reads a report of `versus engine` as JSON from the standard input: every row must be there, in order, with its nine keys and no
-// others, and with a rival unless its limit is absolute. The figures themselves are not judged.
+// `versus.mjs engine|archive|macro` reads a report of that suite of `versus` as JSON from the standard input: every row must be
+// there, in order, with its nine keys and no others, and with a rival unless its limit is absolute. The figures themselves are not judged.
 import { readFileSync } from "node:fs";
 
-const MEASURES = [
-  "spsc_batch_1", "spsc_batch_8", "spsc_batch_32", "spsc_batch_128", "rtt_1", "rtt_31", "mpmc_2x2", "mpmc_4x4",
-  "mpmc_2x2_batch_1", "mpmc_collapse", "stages_percore", "stages_invoker", "stages_dedicated", "path_two_workers",
-  "slab_own_core", "slab_cross_core", "fanout_5", "idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg",
-];
+const SUITES = {
+  engine: [
+    "spsc_batch_1", "spsc_batch_8", "spsc_batch_32", "spsc_batch_128", "rtt_1", "rtt_31", "mpmc_2x2", "mpmc_4x4",
+    "mpmc_2x2_batch_1", "mpmc_collapse", "stages_percore", "stages_invoker", "stages_dedicated", "path_two_workers",
+    "slab_own_core", "slab_cross_core", "fanout_5", "idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg",
+  ],
+  archive: [
+    "ingest", "ingest_pwritev", "ingest_1kb", "write_amplification", "write_amplification_1kb", "ingest_cpu", "ingest_retention",
+    "retention_drop", "query_warm", "query_cold", "query_warm_1kb", "query_cold_1kb",
+  ],
+  macro: [
+    "macro_router", "macro_transport", "bound_router", "bound_transport", "copies_rx_stock", "copies_tx_stock", "copies_rx", "copies_tx",
+    "relay_8", "rss_long",
+  ],
+};
+const MEASURES = SUITES[process.argv[2]];
 
 // Rows with a limit of their own in place of a rival.
-const ABSOLUTE = ["idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg"];
+const ABSOLUTE = [
+  "idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg",
+  "copies_rx_stock", "copies_tx_stock", "copies_rx", "copies_tx",
+  "write_amplification", "retention_drop", "query_warm", "query_cold", "query_warm_1kb", "query_cold_1kb",
+];
 
 const number = Number.isFinite;
 const text = (value) => typeof value === "string" && value !== "";

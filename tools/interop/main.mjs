@@ -1,23 +1,30 @@
-// Drives the real js peers against one `levada` process. Called by `run`, which installs the peers.
+// Drives real peers against `levada` processes, one with each transport of ours. Called by `run`, which installs the peers.
 
 import "./lib/polyfill.mjs";
 
 import { clusterChecks } from "./checks/cluster.mjs";
+import { filterChecks } from "./checks/filter.mjs";
 import { endCheck, startChecks } from "./checks/life.mjs";
 import { lightChecks } from "./checks/light.mjs";
+import { limitChecks } from "./checks/limits.mjs";
 import { malformedChecks } from "./checks/malformed.mjs";
-import { relayChecks } from "./checks/relay.mjs";
+import { meshChecks } from "./checks/mesh.mjs";
+import { dialledChecks, middleChecks, relayChecks, WAYS } from "./checks/relay.mjs";
+import { serviceChecks } from "./checks/services.mjs";
 import { Levada } from "./lib/levada.mjs";
 import { Report } from "./lib/report.mjs";
 import { Rest } from "./lib/rest.mjs";
+import * as libp2p2 from "./light/gossip.mjs";
 import * as light from "./light/peer.mjs";
 import * as plain from "./plain/peer.mjs";
 import * as relay from "./relay/peer.mjs";
+import * as rust from "./rust/peer.mjs";
 
-const [binary, only] = process.argv.slice(2);
-const levada = new Levada(binary);
+const STACKS = [relay, libp2p2, plain, rust];
 
-process.on("exit", () => levada.destroy());
+const [binary, rustPeer, only, transports] = process.argv.slice(2);
+rust.useProgram(rustPeer);
+
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]]) {
   process.on(signal, () => process.exit(code));
 }
@@ -25,21 +32,40 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
 process.on("unhandledRejection", (error) => console.error(`note: in a js peer: ${error?.message ?? error}`));
 
 const report = new Report(only);
-report.abortWhen(levada.gone);
-if (!(await report.always("node: starts and names its addresses", (scope) => levada.ready(scope)))) {
-  process.exit(report.close());
+for (const transport of transports.split(",")) {
+  report.under(`--transport=${transport}`);
+  await checkWith(transport);
 }
-const rest = new Rest(levada);
-await startChecks({ report, levada, rest, light });
-for (const transport of ["tcp", "ws"]) {
-  for (const stack of [relay, plain]) {
-    await relayChecks({ report, levada, rest, stack, transport });
-  }
-  await malformedChecks({ report, levada, rest, stack: plain, transport });
-  await lightChecks({ report, levada, stack: light, transport });
-}
-await clusterChecks({ report, levada, rest, plain, light });
-// The last check ends the node on purpose.
-report.abortWhen(new Promise(() => {}));
-await report.check("node: drains and exits 0 on SIGTERM", () => endCheck(levada));
 process.exit(report.close());
+
+// All checks against a node with this transport.
+async function checkWith(transport) {
+  const levada = new Levada(binary, { transport });
+  report.abortWhen(levada.gone);
+  if (!(await report.always("node: starts and names its addresses", (scope) => levada.ready(scope)))) {
+    return;
+  }
+  const rest = new Rest(levada);
+  const context = { report, binary, transport, levada, rest };
+  await startChecks({ ...context, light });
+  for (const stack of STACKS) {
+    for (const way of WAYS) {
+      await relayChecks({ ...context, stack, way });
+    }
+    await dialledChecks({ ...context, stack });
+    await middleChecks({ ...context, stack });
+    await meshChecks({ ...context, stack });
+  }
+  await limitChecks({ ...context, stack: plain });
+  for (const way of ["tcp", "ws"]) {
+    await malformedChecks({ ...context, stack: plain, transport: way });
+    await lightChecks({ ...context, stack: light, transport: way });
+    await filterChecks({ ...context, stack: light, transport: way });
+    await serviceChecks({ ...context, stack: light, relay, transport: way });
+  }
+  await clusterChecks({ ...context, plain, light });
+  // The last check ends the node on purpose.
+  report.abortWhen(new Promise(() => {}));
+  await report.check("node: drains and exits 0 on SIGTERM", () => endCheck(levada));
+  levada.destroy();
+}

@@ -8,7 +8,9 @@ use libp2p::swarm::NetworkBehaviour;
 use libp2p::swarm::behaviour::toggle::Toggle;
 use libp2p::{identify, ping};
 
+use crate::colocation;
 use crate::config::NetConfig;
+use crate::exchange;
 use crate::metadata;
 use crate::relay::Relay;
 use crate::single::Single;
@@ -16,6 +18,10 @@ use crate::workers::{Placement, Placing};
 
 /// The protocol version of identify, as js-waku and nwaku have it.
 const IDENTIFY_VERSION: &str = "ipfs/0.1.0";
+/// A ping that is not answered by then is missed.
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longer than any connection lasts.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
 /// One connection per peer is enough, and this node never dials a peer that it has. But two nodes that dial each other at the same
 /// moment get two, and if each refused the other's they would end up with none. [`Single`] closes one later.
 const CONNECTIONS_PER_PEER_MAX: u32 = 2;
@@ -24,9 +30,11 @@ const CONNECTIONS_PER_PEER_MAX: u32 = 2;
 #[derive(NetworkBehaviour)]
 pub(crate) struct Behaviour<R: Relay> {
     limits: connection_limits::Behaviour,
+    colocation: colocation::Behaviour,
     identify: identify::Behaviour,
     ping: ping::Behaviour,
     pub(crate) metadata: metadata::Exchange,
+    exchange: exchange::Behaviour,
     pub(crate) relay: Toggle<R>,
     single: Single,
     /// Last, as it must be.
@@ -42,14 +50,22 @@ impl<R: Relay> Behaviour<R> {
             .with_cache_size(0);
         Self {
             limits: connection_limits::Behaviour::new(limits(config)),
+            colocation: colocation::Behaviour::new(config.ip_colocation_limit, config.colocation_whitelist.clone()),
             identify: identify::Behaviour::new(identify),
-            ping: ping::Behaviour::new(ping::Config::new().with_timeout(Duration::from_secs(20))),
+            ping: ping::Behaviour::new(pings(config)),
             metadata: metadata::build(),
+            exchange: exchange::Behaviour::new(config.exchange.clone()),
             relay: relay.into(),
             single: Single::new(config.key.peer_id()),
             placing: placement.map(Placing::new).into(),
         }
     }
+}
+
+/// A peer is always answered. Without keep-alive it is asked once only, when it comes.
+fn pings(config: &NetConfig) -> ping::Config {
+    let pings = ping::Config::new().with_timeout(PING_TIMEOUT);
+    if config.keep_alive { pings } else { pings.with_interval(NEVER) }
 }
 
 /// Peers that come by themselves leave room for the static ones, up to half of all.

@@ -1,15 +1,17 @@
 //! What the network needs to know before it starts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use levada_router::MeshDegrees;
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
 use crate::error::{AddressError, NetError};
+use crate::exchange::Exchange;
 use crate::key::NodeKey;
-use crate::relay::RouterKind;
-use crate::transport::TransportKind;
+use crate::transport::{TlsFiles, TransportKind};
 
 /// Below this no useful message exists.
 const MESSAGE_BYTES_MIN: usize = 1_024;
@@ -27,6 +29,8 @@ pub struct NetConfig {
     pub tcp_port: u16,
     /// The port of the WebSocket listener (`--websocket-port`), if there is to be one; 0 lets the system choose.
     pub websocket_port: Option<u16>,
+    /// What secures the WebSocket listener by TLS (`--websocket-secure-support`); it then takes no plain WebSocket.
+    pub websocket_tls: Option<TlsFiles>,
     /// Addresses under which others reach this node (`--nat=extip:…`), announced through identify.
     pub external_addresses: Vec<Multiaddr>,
     /// The Waku cluster (`--cluster-id`). A peer that answers another one is disconnected.
@@ -37,27 +41,40 @@ pub struct NetConfig {
     pub static_peers: Vec<Multiaddr>,
     /// The most connections that are open at once, both directions together (`--max-connections`).
     pub max_connections: u32,
+    /// The most peers that may come from one IP address (`--ip-colocation-limit`); 0 for no limit.
+    pub ip_colocation_limit: usize,
+    /// Outgoing connections that are striven for among the peers that are known.
+    pub outgoing_wanted: usize,
+    /// The most peers that are known (`--peer-store-capacity`), connected or not.
+    pub known_peers_max: usize,
+    /// The file in which known peers survive a restart (`--peer-persistence`), if they should.
+    pub peer_file: Option<PathBuf>,
+    /// Whether peers are pinged, and left if they do not answer (`--keep-alive`).
+    pub keep_alive: bool,
     /// The largest encoded WakuMessage (`--max-msg-size`), in bytes.
     pub message_bytes_max: usize,
     /// The agent string of identify (`--agent-string`).
     pub agent: String,
     /// Whether the node takes part in relay (`--relay`).
     pub relay: bool,
-    /// Whose relay router the node has (`--relay-router`).
-    pub router: RouterKind,
-    /// Bytes of the messages that wait to be sent to one peer (`--relay-queue-bytes`); what finds no room is dropped. The own router only.
+    /// How many peers are in the mesh of a topic.
+    pub mesh: MeshDegrees,
+    /// Bytes of the messages that wait to be sent to one peer (`--relay-queue-bytes`); what finds no room is dropped.
     pub send_queue_bytes: usize,
-    /// How long a message of this node's own may wait there. The own router only.
+    /// How long a message of this node's own may wait there.
     pub send_published_for: Duration,
-    /// How long a message of others may wait there. The own router only.
+    /// How long a message of others may wait there.
     pub send_forwarded_for: Duration,
     /// Whose implementation of Noise, yamux and mplex connections use.
     pub transport: TransportKind,
+    /// What is served to peers besides, and how they are asked.
+    pub exchange: Exchange,
     /// Threads that connections are spread over (`--net-workers`); with none, all run on the runtime that the network is started in.
     pub workers: usize,
     /// The cores that these threads are bound to, in turn; with none, they run wherever the system puts them.
     pub worker_cores: Vec<usize>,
-    /// Addresses whose peers are not punished for being many. Loopback by default: all peers of a test share it.
+    /// Addresses from which any number of peers may come, and whose peers are not punished for being many. Loopback by default: all peers
+    /// behind a proxy on this machine share it.
     pub colocation_whitelist: Vec<IpAddr>,
 }
 
@@ -69,33 +86,37 @@ impl NetConfig {
             listen_address: Ipv4Addr::UNSPECIFIED.into(),
             tcp_port: 60_000,
             websocket_port: Some(8_000),
+            websocket_tls: None,
             external_addresses: Vec::new(),
             cluster_id: 0,
             shards: vec![0],
             static_peers: Vec::new(),
             max_connections: 150,
+            ip_colocation_limit: 5,
+            // nwaku's for 150 connections: half of them are for relay, and a third of these go out.
+            outgoing_wanted: 25,
+            known_peers_max: 1_000,
+            peer_file: None,
+            keep_alive: true,
             message_bytes_max: 150 * 1_024,
             agent: concat!("levada-", env!("CARGO_PKG_VERSION")).to_owned(),
             relay: true,
-            router: RouterKind::default(),
+            mesh: MeshDegrees::default(),
             // More than a window of 32 of the largest messages.
             send_queue_bytes: 8 * 1_024 * 1_024,
             send_published_for: Duration::from_secs(5),
             send_forwarded_for: Duration::from_secs(1),
             transport: TransportKind::default(),
+            exchange: Exchange::default(),
             workers: 0,
             worker_cores: Vec::new(),
             colocation_whitelist: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         }
     }
 
-    /// Bytes of the largest message on a topic. The own router sends what fits, with the frame around it, into what nwaku reads; the
-    /// stock router takes the limit for the message alone.
+    /// Bytes of the largest message on a topic: what fits, with the frame around it, into what nwaku reads.
     pub(crate) fn largest_message(&self, topic: &str) -> usize {
-        match self.router {
-            RouterKind::Levada => levada_router::message_bytes_max(self.message_bytes_max as u32, topic.len()) as usize,
-            RouterKind::Stock => self.message_bytes_max,
-        }
+        levada_router::message_bytes_max(self.message_bytes_max as u32, topic.len()) as usize
     }
 
     /// Checks what can be checked without opening anything.

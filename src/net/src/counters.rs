@@ -1,7 +1,4 @@
 //! Counters of the network, for the whole process.
-//!
-//! The stock relay router shows each message once: duplicates end inside of it, and so do RPCs that do not parse (the router logs
-//! them and drops the stream). Neither is counted then.
 
 use levada_engine::Counter;
 
@@ -16,9 +13,9 @@ counters! {
     MESSAGES_IN,
     /// Bytes of encoded WakuMessages that relay delivered.
     MESSAGE_BYTES_IN,
-    /// Messages that came again. The stock router does not tell.
+    /// Messages that came again.
     MESSAGES_DUPLICATE,
-    /// Relay streams and control messages that did not parse; each cost its peer the connection. The stock router does not tell.
+    /// Relay streams and control messages that did not parse; each cost its peer the connection.
     FRAMES_MALFORMED,
     /// Peers disconnected because they did not read their control messages.
     CONTROL_QUEUE_OVERFLOWS,
@@ -61,6 +58,12 @@ counters! {
     DIALS_FAILED,
     /// Incoming connections that failed before they were established: handshake errors and refusals by the limits.
     INCOMING_FAILED,
+    /// Incoming connections refused because too many peers from their IP address are here.
+    COLOCATION_REFUSALS,
+    /// Addresses of peers that were learned from others and name no peer, or this node.
+    ADDRESSES_REFUSED,
+    /// Times that the file of known peers could not be written.
+    PEER_FILE_FAILURES,
     /// Incoming connections opened so far. Minus those closed: open now.
     CONNECTIONS_OPENED_IN,
     /// Incoming connections closed so far.
@@ -89,6 +92,24 @@ counters! {
     METADATA_MALFORMED,
     /// Times that a connection's task was woken by another thread than its worker.
     CROSS_WORKER_WAKES,
+    /// Store queries that could be read.
+    STORE_QUERIES,
+    /// Store queries that could not be read.
+    STORE_MALFORMED,
+    /// Store queries that the archive refused or failed on, or for whose answer there was no room.
+    STORE_FAILURES,
+    /// Messages on the pages sent.
+    STORE_ROWS_SENT,
+    /// Messages pushed by light clients and published.
+    LIGHTPUSH_PUBLISHED,
+    /// Messages pushed by light clients and not published.
+    LIGHTPUSH_REFUSED,
+    /// Lightpush requests that could not be read.
+    LIGHTPUSH_MALFORMED,
+    /// Node records sent to peers that asked for some.
+    PEER_EXCHANGE_SENT,
+    /// Peer exchange requests that could not be read.
+    PEER_EXCHANGE_MALFORMED,
     /// Bytes read from sockets, all protocols and overheads included.
     SOCKET_BYTES_IN,
     /// Bytes written to sockets, all protocols and overheads included.

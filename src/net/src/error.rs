@@ -51,6 +51,9 @@ pub enum NetError {
     /// The system refused a thread that connections live on.
     #[error("the system refuses the threads of the network: {0}; ask for fewer with --net-workers")]
     Workers(#[source] io::Error),
+    /// The secured WebSocket listener has no key or no certificate.
+    #[error(transparent)]
+    Tls(#[from] crate::TlsError),
     /// The relay router refused its parameters.
     #[error("the relay router refused its parameters: {reason}")]
     Relay {

@@ -11,9 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::behaviour::BehaviourEvent;
 use crate::counters;
-use crate::inbound::Verdict;
 use crate::metadata;
-use crate::offers::Message as Received;
 use crate::relay::{Relay, RelayEvent};
 use crate::service::Service;
 
@@ -35,6 +33,7 @@ impl<R: Relay> Service<R> {
                 counters::DIALS_FAILED.add(1);
                 tracing::debug!(%error, "dial failed");
                 self.dialler.on_failed(connection_id, &error, Instant::now());
+                self.lookout.known.on_failed(connection_id, Instant::now());
             }
             SwarmEvent::IncomingConnectionError { error, send_back_addr, .. } => {
                 counters::INCOMING_FAILED.add(1);
@@ -62,6 +61,7 @@ impl<R: Relay> Service<R> {
         }
         tracing::debug!(%peer, address = %endpoint.get_remote_address(), "connected");
         self.dialler.on_established(connection, peer);
+        self.lookout.known.on_established(&peer);
         if first {
             self.peers.arrive(peer, endpoint);
             let handle = self.peers.handle_of(peer);
@@ -80,6 +80,7 @@ impl<R: Relay> Service<R> {
         closed.add(1);
         if last && let Some(stayed) = self.peers.depart(&peer) {
             self.dialler.on_gone(peer, stayed, Instant::now());
+            self.lookout.known.on_gone(&peer, stayed, Instant::now());
             self.peers_changed();
         }
     }
@@ -91,27 +92,12 @@ impl<R: Relay> Service<R> {
 
     fn on_relay(&mut self, event: RelayEvent) {
         match event {
-            RelayEvent::Message { from, id, topic, data } => self.on_message(from, id, topic, data),
             RelayEvent::Subscriptions => self.shared.changed(),
             RelayEvent::Dropped { peer, messages } => {
                 counters::SEND_QUEUE_DROPS.add(messages as u64);
                 tracing::debug!(%peer, messages, "dropped by a full or slow send queue");
             }
             RelayEvent::Unsupported { peer } => tracing::debug!(%peer, "the peer has no relay"),
-        }
-    }
-
-    fn on_message(&mut self, from: PeerId, id: [u8; 32], topic: String, data: Vec<u8>) {
-        counters::MESSAGES_IN.add(1);
-        counters::MESSAGE_BYTES_IN.add(data.len() as u64);
-        let peer = self.peers.handle_of(from);
-        if data.len() > self.config.message_bytes_max {
-            // The router's own limit is wider, since it has to hold a frame around the message.
-            counters::MESSAGES_TOO_LARGE.add(1);
-            tracing::debug!(peer = %from, bytes = data.len(), "rejected: larger than --max-msg-size");
-            self.apply(&id, peer, Verdict::Reject, None);
-        } else {
-            self.offer(Received { topic, data, id, peer });
         }
     }
 
@@ -150,6 +136,7 @@ impl<R: Relay> Service<R> {
             Some(theirs) => {
                 counters::METADATA_OTHER_CLUSTER.add(1);
                 tracing::info!(%peer, "disconnected: it is in cluster {theirs}, this node in cluster {ours}");
+                self.lookout.known.shun(peer, Instant::now());
                 // It may have left by itself meanwhile.
                 let _ = self.swarm.disconnect_peer_id(peer);
             }
@@ -159,6 +146,7 @@ impl<R: Relay> Service<R> {
     fn on_identify(&mut self, event: identify::Event) {
         match event {
             identify::Event::Received { peer_id, info, .. } => {
+                self.learn_from_identify(peer_id, &info.listen_addrs);
                 self.peers.identified(&peer_id, info);
                 self.shared.changed();
             }

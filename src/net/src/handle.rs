@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::config::NetConfig;
 use crate::counters;
 use crate::error::{PublishError, ReportError, SubscribeError};
+use crate::exchange::Exchange;
 use crate::inbound::Verdict;
 use crate::peers::PeerInfo;
 use crate::stall::Stall;
@@ -32,6 +33,9 @@ pub(crate) enum Command {
     Unsubscribe { topic: String, reply: oneshot::Sender<Result<bool, SubscribeError>> },
     Peers { reply: oneshot::Sender<Vec<PeerInfo>> },
     MeshSizes { reply: oneshot::Sender<Vec<(String, usize)>> },
+    Subscribers { topic: String, reply: oneshot::Sender<usize> },
+    Learn { addresses: Vec<Multiaddr> },
+    Known { reply: oneshot::Sender<usize> },
 }
 
 /// A message on its way to the task.
@@ -203,6 +207,30 @@ impl NetHandle {
     /// The joined topics and the number of peers in the mesh of each; empty when the network has stopped.
     pub async fn mesh_sizes(&self) -> Vec<(String, usize)> {
         self.ask(|reply| Command::MeshSizes { reply }).await.unwrap_or_default()
+    }
+
+    /// Serves and asks protocols of requests and answers.
+    pub fn exchange(&self) -> &Exchange {
+        &self.shared.config.exchange
+    }
+
+    /// The number of connected peers that have subscribed to a topic, which is to how many at most a message would go; 0 when the network
+    /// has stopped.
+    pub async fn subscribers(&self, topic: &str) -> usize {
+        let topic = topic.to_owned();
+        self.ask(|reply| Command::Subscribers { topic, reply }).await.unwrap_or_default()
+    }
+
+    /// Makes addresses of peers known, each with `/p2p/…` at its end. The peers are dialled while too few connections go out, and left for
+    /// longer and longer when they cannot be reached. Those that are too many push out who gave no sign of life for the longest.
+    pub async fn learn(&self, addresses: Vec<Multiaddr>) {
+        // A network that has stopped needs to know nobody.
+        let _ = self.commands.send(Command::Learn { addresses }).await;
+    }
+
+    /// Peers that are known, connected or not; 0 when the network has stopped.
+    pub async fn known_count(&self) -> usize {
+        self.ask(|reply| Command::Known { reply }).await.unwrap_or_default()
     }
 
     /// A number that grows whenever a peer connects, disconnects, identifies itself, or joins or leaves a topic.

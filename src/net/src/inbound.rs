@@ -40,7 +40,7 @@ pub trait Inbound: Send + Sync + 'static {
 
 /// What validators said about a message.
 ///
-/// The stock router drops a message after six heartbeats (seconds), and the own one after two minutes: a later verdict has no effect.
+/// The router drops a message after two minutes: a later verdict has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Forward it.

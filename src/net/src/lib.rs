@@ -1,4 +1,5 @@
-//! The network of a Waku node: libp2p transports and identity, identify, ping, metadata (66/WAKU2-METADATA) and relay (11/WAKU2-RELAY).
+//! The network of a Waku node: libp2p transports and identity, identify, ping, metadata (66/WAKU2-METADATA) and relay (11/WAKU2-RELAY),
+//! and what light clients ask for: [`store`], [`lightpush`] and [`peer_exchange`], over one [`exchange`] of requests and answers.
 //!
 //! One task runs the whole of it ([`NetTask`]); everything else talks to that task through bounded channels ([`NetHandle`]).
 //! Messages of the relay lie in slots of the receiver's arena and go to an [`Inbound`], which may say that it is full: what brought the
@@ -8,16 +9,23 @@
 //! Nothing here decodes a WakuMessage.
 
 mod behaviour;
+mod colocation;
 mod config;
 pub mod counters;
 mod dialler;
 mod error;
 mod events;
+pub mod exchange;
+pub mod filter;
 mod handle;
 mod inbound;
 mod key;
+mod known;
+pub mod lightpush;
+mod lookout;
 mod metadata;
-mod offers;
+pub mod peer_exchange;
+mod peer_file;
 mod peers;
 pub mod relay;
 mod service;
@@ -25,20 +33,22 @@ mod shards;
 mod single;
 mod stall;
 mod start;
+pub mod store;
 mod transport;
 mod witness;
 mod workers;
 
 pub use config::{NetConfig, peer_address};
 pub use error::{AddressError, NetError, NodeKeyError, PublishError, ReportError, SubscribeError};
+pub use exchange::Exchange;
 pub use handle::NetHandle;
 pub use inbound::{Inbound, Refused, Verdict};
 pub use key::NodeKey;
-pub use levada_router::SEEN_MARKS;
-pub use libp2p::{Multiaddr, PeerId};
+pub use levada_router::{MeshDegrees, SEEN_MARKS};
+pub use libp2p::{Multiaddr, PeerId, multiaddr};
 pub use metadata::PROTOCOL as METADATA_PROTOCOL;
 pub use peers::{Direction, PeerHandle, PeerInfo};
-pub use relay::{PROTOCOL as RELAY_PROTOCOL, RouterKind, UnknownRouter};
-pub use start::{NetTask, start};
+pub use relay::PROTOCOL as RELAY_PROTOCOL;
+pub use start::{NetTask, start, start_with};
 pub use transport::error::TransportError;
-pub use transport::{TransportKind, UnknownTransport, build as build_transport};
+pub use transport::{TlsError, TlsFiles, TransportKind, UnknownTransport, build as build_transport};

@@ -154,6 +154,26 @@ impl Peers {
         self.connected
     }
 
+    /// Whether a peer is connected now.
+    pub(crate) fn is_connected(&self, peer_id: &PeerId) -> bool {
+        self.by_id
+            .get(peer_id)
+            .and_then(|handle| self.by_handle.get(handle))
+            .is_some_and(|peer| peer.connection.is_some())
+    }
+
+    /// The address of the connection to a peer.
+    pub(crate) fn remote_of(&self, peer_id: &PeerId) -> Option<&Multiaddr> {
+        let peer = self.by_handle.get(self.by_id.get(peer_id)?)?;
+        peer.connection.as_ref().map(|connection| &connection.remote)
+    }
+
+    /// Connected peers that this node dialled.
+    pub(crate) fn outgoing(&self) -> usize {
+        let connections = self.by_handle.values().filter_map(|peer| peer.connection.as_ref());
+        connections.filter(|connection| connection.direction == Direction::Out).count()
+    }
+
     /// Every connected peer.
     pub(crate) fn snapshot(&self) -> Vec<PeerInfo> {
         self.by_handle

@@ -18,14 +18,12 @@ use crate::counters;
 use crate::dialler::Dialler;
 use crate::error::{PublishError, SubscribeError};
 use crate::handle::{Command, Publication, Report, Shared};
-use crate::inbound::{Inbound, Verdict};
-use crate::offers::Waiting;
+use crate::inbound::Verdict;
+use crate::lookout::{LOOK_EVERY, Lookout};
 use crate::peers::{PeerHandle, Peers};
 use crate::relay::Relay;
 use crate::shards::Shards;
 
-/// Pause between two offers of a message that found no room.
-const OFFER_AGAIN_AFTER: Duration = Duration::from_millis(1);
 /// Verdicts applied before anything else gets its turn.
 const REPORTS_PER_TURN: usize = 256;
 /// At the end: for what is queued to leave, and for connections to close. The router does not tell when its queues are empty.
@@ -35,56 +33,40 @@ const LINGER: Duration = Duration::from_millis(200);
 pub(crate) struct Service<R: Relay> {
     pub(crate) config: NetConfig,
     pub(crate) swarm: Swarm<Behaviour<R>>,
-    pub(crate) inbound: Arc<dyn Inbound>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) peers: Peers,
     pub(crate) dialler: Dialler,
+    pub(crate) lookout: Lookout,
     pub(crate) shards: Shards,
     commands: mpsc::Receiver<Command>,
     reports: mpsc::Receiver<Report>,
     stop: watch::Receiver<bool>,
-    /// The message that the receiver had no room for, of a router that does not read into slots. While there is one, the swarm is not
-    /// polled.
-    pub(crate) waiting: Option<Waiting>,
 }
 
 impl<R: Relay> Service<R> {
     pub(crate) fn new(
         config: NetConfig,
         swarm: Swarm<Behaviour<R>>,
-        inbound: Arc<dyn Inbound>,
         shared: Arc<Shared>,
         commands: mpsc::Receiver<Command>,
         reports: mpsc::Receiver<Report>,
     ) -> Self {
         let dialler = Dialler::new(&config.static_peers, Instant::now());
+        let lookout = Lookout::new(&config);
         let shards = Shards::new(&config);
         if let Some(shortfall) = shards.shortfall() {
             tracing::warn!("{shortfall}");
         }
         let stop = shared.stop.subscribe();
-        Self {
-            config,
-            swarm,
-            inbound,
-            shared,
-            peers: Peers::default(),
-            dialler,
-            shards,
-            commands,
-            reports,
-            stop,
-            waiting: None,
-        }
+        Self { config, swarm, shared, peers: Peers::default(), dialler, lookout, shards, commands, reports, stop }
     }
 
     /// Runs until it is told to stop or nobody has a handle any more.
     pub(crate) async fn run(mut self) {
-        let mut again = interval(OFFER_AGAIN_AFTER);
-        again.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut reports = Vec::with_capacity(REPORTS_PER_TURN);
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let stalled = self.waiting.is_some();
             let dial_at = self.dialler.next_due();
             tokio::select! {
                 _ = self.stop.changed() => break,
@@ -95,9 +77,9 @@ impl<R: Relay> Service<R> {
                 _ = self.reports.recv_many(&mut reports, REPORTS_PER_TURN) => {
                     reports.drain(..).for_each(|report| self.on_report(report));
                 }
-                _ = again.tick(), if stalled => self.offer_again(),
+                _ = look.tick() => self.look_around(),
                 () = sleep_until(dial_at.unwrap_or_else(Instant::now).into()), if dial_at.is_some() => self.dial(),
-                event = self.swarm.select_next_some(), if !stalled => self.on_event(event),
+                event = self.swarm.select_next_some() => self.on_event(event),
             }
         }
         self.finish().await;
@@ -165,6 +147,14 @@ impl<R: Relay> Service<R> {
                 let relay = self.swarm.behaviour().relay.as_ref();
                 let _ = reply.send(relay.map(Relay::mesh_sizes).unwrap_or_default());
             }
+            Command::Subscribers { topic, reply } => {
+                let relay = self.swarm.behaviour().relay.as_ref();
+                let _ = reply.send(relay.map_or(0, |relay| relay.subscribers(&topic)));
+            }
+            Command::Learn { addresses } => self.learn(&addresses),
+            Command::Known { reply } => {
+                let _ = reply.send(self.lookout.known.len());
+            }
         }
     }
 
@@ -201,7 +191,6 @@ impl<R: Relay> Service<R> {
 
     /// Applies the verdicts and commands that have come, lets queued messages leave, and closes the connections.
     async fn finish(mut self) {
-        self.waiting = None;
         self.reports.close();
         while let Ok(report) = self.reports.try_recv() {
             self.on_report(report);
@@ -210,6 +199,7 @@ impl<R: Relay> Service<R> {
         while let Ok(command) = self.commands.try_recv() {
             self.on_command(command);
         }
+        self.remember_at_last();
         self.linger().await;
         let peers: Vec<_> = self.swarm.connected_peers().copied().collect();
         for peer in peers {

@@ -21,7 +21,7 @@ use crate::config::NetConfig;
 use crate::error::NetError;
 use crate::handle::{COMMANDS_MAX, NetHandle, Shared, VERDICTS_MAX};
 use crate::inbound::Inbound;
-use crate::relay::{Relay, RouterKind, own, stock};
+use crate::relay::{Relay, own};
 use crate::service::Service;
 use crate::stall::Stall;
 use crate::transport;
@@ -53,22 +53,26 @@ impl Future for NetTask {
 pub async fn start(config: NetConfig, inbound: Arc<dyn Inbound>) -> Result<(NetHandle, NetTask), NetError> {
     config.validate()?;
     let stall = Arc::new(Stall::default());
-    match config.router {
-        RouterKind::Levada => {
-            let relay = config.relay.then(|| own(&config, inbound.clone(), stall.clone())).transpose()?;
-            start_with(config, relay, inbound, stall).await
-        }
-        RouterKind::Stock => {
-            let relay = config.relay.then(|| stock(&config)).transpose()?;
-            start_with(config, relay, inbound, stall).await
-        }
-    }
+    let relay = config.relay.then(|| own(&config, inbound.clone(), stall.clone())).transpose()?;
+    launch(config, relay, stall).await
 }
 
-async fn start_with<R: Relay + Send>(
+/// The same with another relay router, or without one.
+///
+/// # Errors
+///
+/// [`NetError`], as [`start`].
+pub async fn start_with<R: Relay + Send>(
     config: NetConfig,
     relay: Option<R>,
-    inbound: Arc<dyn Inbound>,
+) -> Result<(NetHandle, NetTask), NetError> {
+    config.validate()?;
+    launch(config, relay, Arc::default()).await
+}
+
+async fn launch<R: Relay + Send>(
+    config: NetConfig,
+    relay: Option<R>,
     stall: Arc<Stall>,
 ) -> Result<(NetHandle, NetTask), NetError> {
     let placement = (config.workers > 0).then(|| Arc::new(Placement::new(config.workers)));
@@ -79,7 +83,7 @@ async fn start_with<R: Relay + Send>(
         None => Config::with_tokio_executor(),
     };
     let mut swarm = Swarm::<Behaviour<R>>::new(
-        transport::build(config.key.keypair(), config.transport)?,
+        transport::build(config.key.keypair(), config.transport, config.websocket_tls.as_ref())?,
         Behaviour::new(&config, relay, placement),
         config.key.peer_id(),
         swarm_config.with_idle_connection_timeout(IDLE_TIMEOUT),
@@ -100,7 +104,7 @@ async fn start_with<R: Relay + Send>(
     let (commands, command_queue) = mpsc::channel(COMMANDS_MAX);
     let (reports, report_queue) = mpsc::channel(VERDICTS_MAX);
     let listeners = open(&config, &mut swarm)?;
-    let mut service = Service::new(config, swarm, inbound, shared.clone(), command_queue, report_queue);
+    let mut service = Service::new(config, swarm, shared.clone(), command_queue, report_queue);
     settle(&mut service, listeners).await?;
     Ok((NetHandle { shared, commands, reports }, NetTask(service.run().boxed())))
 }
@@ -111,7 +115,9 @@ fn open<R: Relay>(config: &NetConfig, swarm: &mut Swarm<Behaviour<R>>) -> Result
     let tcp = |port| Multiaddr::from(config.listen_address).with(Protocol::Tcp(port));
     let mut wanted = vec![(tcp(config.tcp_port), config.tcp_port, TCP_FLAG)];
     if let Some(port) = config.websocket_port {
-        wanted.push((tcp(port).with(Protocol::Ws("/".into())), port, WEBSOCKET_FLAG));
+        let websocket =
+            if config.websocket_tls.is_some() { Protocol::Wss("/".into()) } else { Protocol::Ws("/".into()) };
+        wanted.push((tcp(port).with(websocket), port, WEBSOCKET_FLAG));
     }
     let mut listeners = Vec::with_capacity(wanted.len());
     for (address, port, flag) in wanted {

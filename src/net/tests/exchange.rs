@@ -1,21 +1,16 @@
 //! Messages between nodes, over both transports, and what verdicts do to them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/routers.rs"]
-mod routers;
 mod support;
 
 use bytes::Bytes;
-use levada_net::{Direction, Multiaddr, PublishError, RouterKind, Verdict};
+use levada_net::{Direction, Multiaddr, PublishError, Verdict};
 use levada_wire::hash::message_id;
 use libp2p::multiaddr::Protocol;
-use routers::with_both_routers;
-use support::{Node, TOPIC, config, dialling, largest, until};
+use support::{LARGEST_BYTES, Node, TOPIC, config, dialling, until};
 
-async fn both_ways(router: RouterKind, a: Node, address: Multiaddr) {
+async fn both_ways(a: Node, address: Multiaddr) {
     let mut a = a;
-    let mut b = Node::start(dialling(router, &address)).await;
+    let mut b = Node::start(dialling(&address)).await;
     a.meshed(1).await;
     b.meshed(1).await;
     assert_eq!(a.publish(b"from a").await, Ok(1));
@@ -29,23 +24,26 @@ async fn both_ways(router: RouterKind, a: Node, address: Multiaddr) {
     assert_eq!(b.handle.peers().await[0].direction, Direction::Out);
 }
 
-async fn over_tcp(router: RouterKind) {
-    let a = Node::start(config(router)).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn over_tcp() {
+    let a = Node::start(config()).await;
     let address = a.tcp();
-    both_ways(router, a, address).await;
+    both_ways(a, address).await;
 }
 
-async fn over_websocket_and_without_the_peer_id(router: RouterKind) {
-    let a = Node::start(config(router)).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn over_websocket_and_without_the_peer_id() {
+    let a = Node::start(config()).await;
     let mut address = a.websocket();
     assert!(matches!(address.pop(), Some(Protocol::P2p(id)) if id == a.handle.peer_id()));
-    both_ways(router, a, address).await;
+    both_ways(a, address).await;
 }
 
-async fn only_accepted_messages_are_forwarded(router: RouterKind) {
-    let mut middle = Node::start(config(router)).await;
-    let from = Node::start(dialling(router, &middle.tcp())).await;
-    let mut to = Node::start(dialling(router, &middle.websocket())).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn only_accepted_messages_are_forwarded() {
+    let mut middle = Node::start(config()).await;
+    let from = Node::start(dialling(&middle.tcp())).await;
+    let mut to = Node::start(dialling(&middle.websocket())).await;
     middle.meshed(2).await;
     from.meshed(1).await;
     to.meshed(1).await;
@@ -60,14 +58,15 @@ async fn only_accepted_messages_are_forwarded(router: RouterKind) {
     assert_eq!(to.receive().await.data, b"accepted", "what came before it was not forwarded");
 }
 
-async fn identify_tells_who_the_peer_is(router: RouterKind) {
-    let mut told = config(router);
+#[tokio::test(flavor = "multi_thread")]
+async fn identify_tells_who_the_peer_is() {
+    let mut told = config();
     told.agent = "a node under test".to_owned();
     told.external_addresses = vec!["/ip4/192.0.2.7/tcp/60000".parse().unwrap()];
     let a = Node::start(told).await;
     let external = a.handle.external_addresses();
     assert_eq!(external[0].to_string(), format!("/ip4/192.0.2.7/tcp/60000/p2p/{}", a.handle.peer_id()));
-    let b = Node::start(dialling(router, &a.tcp())).await;
+    let b = Node::start(dialling(&a.tcp())).await;
     until(async || b.handle.peers().await.first().is_some_and(|peer| !peer.agent.is_empty())).await;
     let peer = b.handle.peers().await.remove(0);
     assert_eq!(peer.agent, "a node under test");
@@ -77,14 +76,15 @@ async fn identify_tells_who_the_peer_is(router: RouterKind) {
     assert!(peer.addresses.iter().any(|address| address.to_string().starts_with("/ip4/192.0.2.7/tcp/60000")));
 }
 
-async fn what_cannot_be_published_is_told(router: RouterKind) {
-    let a = Node::start(config(router)).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_published_is_told() {
+    let a = Node::start(config()).await;
     assert_eq!(a.publish(b"lonely").await, Err(PublishError::NoPeers));
-    let b = Node::start(dialling(router, &a.tcp())).await;
+    let b = Node::start(dialling(&a.tcp())).await;
     a.meshed(1).await;
     assert_eq!(a.publish(b"lonely").await, Ok(1), "a message that found nobody may be published again");
     assert_eq!(a.publish(b"lonely").await, Err(PublishError::Duplicate));
-    let bytes_max = largest(router);
+    let bytes_max = LARGEST_BYTES;
     let large = Bytes::from(vec![0; bytes_max + 1]);
     let too_large = PublishError::TooLarge { bytes: bytes_max + 1, bytes_max };
     assert_eq!(a.handle.publish(TOPIC, large, None).await, Err(too_large));
@@ -99,16 +99,17 @@ async fn what_cannot_be_published_is_told(router: RouterKind) {
         }
         support::within(changes.changed()).await.unwrap();
     }
-    let mut off = config(router);
+    let mut off = config();
     off.relay = false;
     let off = Node::start(off).await;
     assert_eq!(off.publish(b"data").await, Err(PublishError::RelayOff));
     assert!(off.handle.mesh_sizes().await.is_empty());
 }
 
-async fn a_known_id_is_used_instead_of_hashing(router: RouterKind) {
-    let a = Node::start(config(router)).await;
-    let mut b = Node::start(dialling(router, &a.tcp())).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn a_known_id_is_used_instead_of_hashing() {
+    let a = Node::start(config()).await;
+    let mut b = Node::start(dialling(&a.tcp())).await;
     a.meshed(1).await;
     let id = Some([9; 32]);
     assert_eq!(a.handle.publish(TOPIC, Bytes::from_static(b"one"), id).await, Ok(1));
@@ -116,12 +117,3 @@ async fn a_known_id_is_used_instead_of_hashing(router: RouterKind) {
     assert_eq!(a.publish(b"two").await, Ok(1), "the id was for one call only");
     assert_eq!(b.receive().await.id, message_id(b"one"), "the receiver hashes for itself");
 }
-
-with_both_routers!(
-    over_tcp,
-    over_websocket_and_without_the_peer_id,
-    only_accepted_messages_are_forwarded,
-    identify_tells_who_the_peer_is,
-    what_cannot_be_published_is_told,
-    a_known_id_is_used_instead_of_hashing,
-);

@@ -2,16 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/routers.rs"]
-mod routers;
 mod support;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use levada_net::{PublishError, ReportError, RouterKind, SubscribeError, Verdict, counters};
-use routers::with_both_routers;
-use support::{Node, TOPIC, config, dialling, largest, until, within};
+use levada_net::{PublishError, ReportError, SubscribeError, Verdict, counters};
+use support::{LARGEST_BYTES, Node, TOPIC, config, dialling, until, within};
 use tokio::sync::Semaphore;
 
 /// A message of `bytes` bytes that begins with its number.
@@ -25,33 +22,35 @@ fn number_of(data: &[u8]) -> u32 {
     u32::from_be_bytes(data[..4].try_into().unwrap())
 }
 
-async fn the_largest_messages_arrive_with_32_in_flight(router: RouterKind) {
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_messages_arrive_with_32_in_flight() {
     const MESSAGES: u32 = 200;
-    let a = Node::start(config(router)).await;
-    let mut b = Node::start(dialling(router, &a.tcp())).await;
+    let a = Node::start(config()).await;
+    let mut b = Node::start(dialling(&a.tcp())).await;
     a.meshed(1).await;
     let window = Arc::new(Semaphore::new(32));
     let opened = window.clone();
     let publisher = tokio::spawn(async move {
         for number in 0..MESSAGES {
             opened.acquire().await.unwrap().forget();
-            assert_eq!(a.handle.publish(TOPIC, numbered(number, largest(router)), None).await, Ok(1));
+            assert_eq!(a.handle.publish(TOPIC, numbered(number, LARGEST_BYTES), None).await, Ok(1));
         }
         a
     });
     for number in 0..MESSAGES {
         let message = b.receive().await;
-        assert_eq!((number_of(&message.data), message.data.len()), (number, largest(router)));
+        assert_eq!((number_of(&message.data), message.data.len()), (number, LARGEST_BYTES));
         b.judge(message, Verdict::Accept).await;
         window.add_permits(1);
     }
     publisher.await.unwrap();
 }
 
-async fn a_full_receiver_stops_the_reading_and_loses_nothing(router: RouterKind) {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_receiver_stops_the_reading_and_loses_nothing() {
     const MESSAGES: u32 = 64;
-    let mut full = Node::start_with_room(config(router), 2).await;
-    let from = Node::start(dialling(router, &full.tcp())).await;
+    let mut full = Node::start_with_room(config(), 2).await;
+    let from = Node::start(dialling(&full.tcp())).await;
     from.meshed(1).await;
     full.meshed(1).await;
     for number in 0..MESSAGES {
@@ -72,10 +71,11 @@ async fn a_full_receiver_stops_the_reading_and_loses_nothing(router: RouterKind)
     assert!(counters::INBOUND_STALLS.value() > 0);
 }
 
-async fn verdicts_and_publications_move_while_reading_is_stopped(router: RouterKind) {
-    let mut full = Node::start_with_room(config(router), 1).await;
-    let from = Node::start(dialling(router, &full.tcp())).await;
-    let mut to = Node::start(dialling(router, &full.tcp())).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn verdicts_and_publications_move_while_reading_is_stopped() {
+    let mut full = Node::start_with_room(config(), 1).await;
+    let from = Node::start(dialling(&full.tcp())).await;
+    let mut to = Node::start(dialling(&full.tcp())).await;
     full.meshed(2).await;
     from.meshed(1).await;
     to.meshed(1).await;
@@ -97,11 +97,12 @@ async fn verdicts_and_publications_move_while_reading_is_stopped(router: RouterK
     assert_eq!(full.handle.stalled_for(), None);
 }
 
-async fn many_verdicts_in_one_call_are_all_applied(router: RouterKind) {
+#[tokio::test(flavor = "multi_thread")]
+async fn many_verdicts_in_one_call_are_all_applied() {
     const MESSAGES: u32 = 150;
-    let mut middle = Node::start(config(router)).await;
-    let from = Node::start(dialling(router, &middle.tcp())).await;
-    let mut to = Node::start(dialling(router, &middle.tcp())).await;
+    let mut middle = Node::start(config()).await;
+    let from = Node::start(dialling(&middle.tcp())).await;
+    let mut to = Node::start(dialling(&middle.tcp())).await;
     middle.meshed(2).await;
     from.meshed(1).await;
     to.meshed(1).await;
@@ -126,9 +127,10 @@ async fn many_verdicts_in_one_call_are_all_applied(router: RouterKind) {
     assert_eq!(middle.handle.report_many(last.into_iter()).await, Err(ReportError::Stopped));
 }
 
-async fn shutdown_ends_the_task_and_tells_the_peers(router: RouterKind) {
-    let a = Node::start(config(router)).await;
-    let b = Node::start(dialling(router, &a.tcp())).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn shutdown_ends_the_task_and_tells_the_peers() {
+    let a = Node::start(config()).await;
+    let b = Node::start(dialling(&a.tcp())).await;
     until(async || a.handle.connected_count() == 1 && b.handle.connected_count() == 1).await;
     let mut changes = a.handle.changes();
     b.handle.shutdown();
@@ -143,9 +145,10 @@ async fn shutdown_ends_the_task_and_tells_the_peers(router: RouterKind) {
     within(a.task).await.unwrap();
 }
 
-async fn shutdown_during_a_stall_ends_too(router: RouterKind) {
-    let full = Node::start_with_room(config(router), 1).await;
-    let from = Node::start(dialling(router, &full.tcp())).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn shutdown_during_a_stall_ends_too() {
+    let full = Node::start_with_room(config(), 1).await;
+    let from = Node::start(dialling(&full.tcp())).await;
     from.meshed(1).await;
     for number in 0..8 {
         assert_eq!(from.handle.publish(TOPIC, numbered(number, 16), None).await, Ok(1));
@@ -154,12 +157,3 @@ async fn shutdown_during_a_stall_ends_too(router: RouterKind) {
     full.handle.shutdown();
     within(full.task).await.unwrap();
 }
-
-with_both_routers!(
-    the_largest_messages_arrive_with_32_in_flight,
-    a_full_receiver_stops_the_reading_and_loses_nothing,
-    verdicts_and_publications_move_while_reading_is_stopped,
-    many_verdicts_in_one_call_are_all_applied,
-    shutdown_ends_the_task_and_tells_the_peers,
-    shutdown_during_a_stall_ends_too,
-);

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use levada_net::{NetConfig, PeerId, RouterKind, SubscribeError, counters};
+use levada_net::{NetConfig, PeerId, SubscribeError, counters};
 use levada_wire::varint;
 use levada_wire::waku::metadata::Metadata;
 use libp2p::request_response::{Event, Message, OutboundFailure, OutboundRequestId};
@@ -54,7 +54,7 @@ async fn answer(peer: &mut RawPeer, frame: &[u8]) -> Vec<u8> {
 }
 
 async fn node_with_shards() -> Node {
-    let mut config = config(RouterKind::default());
+    let mut config = config();
     config.shards = vec![0, 7];
     Node::start(config).await
 }
@@ -205,7 +205,7 @@ async fn shards_joined_and_left_at_run_time_are_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_relay_the_configured_shards_are_told() {
-    let node = Node::start(NetConfig { relay: false, shards: vec![2, 4], ..config(RouterKind::default()) }).await;
+    let node = Node::start(NetConfig { relay: false, shards: vec![2, 4], ..config() }).await;
     let mut peer = raw::peer(&Muxer::Yamux, true, 150 * 1_024);
     let id = raw::connect(&mut peer, &node.tcp()).await;
     assert_eq!(shards_told(&mut peer, &id).await, [2, 4]);
@@ -214,7 +214,7 @@ async fn without_relay_the_configured_shards_are_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn more_shards_than_a_message_holds_are_no_reason_not_to_start() {
     for (count, told) in [(512, 512), (1_024, 525)] {
-        let node = Node::start(NetConfig { shards: (0..count).collect(), ..config(RouterKind::default()) }).await;
+        let node = Node::start(NetConfig { shards: (0..count).collect(), ..config() }).await;
         let mut peer = raw::peer(&Muxer::Yamux, true, 150 * 1_024);
         let id = raw::connect(&mut peer, &node.tcp()).await;
         assert_eq!(shards_told(&mut peer, &id).await, (0..told).collect::<Vec<u32>>());

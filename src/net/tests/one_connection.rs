@@ -1,7 +1,5 @@
 //! Two nodes that dial each other. Alone in its process, because it compares counters.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod support;
 
 use levada_net::counters::{

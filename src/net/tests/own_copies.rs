@@ -9,7 +9,6 @@ use std::alloc::System;
 use bytes::Bytes;
 use levada_engine::PAYLOAD_COPIES;
 use levada_engine::heap::{CountingAllocator, allocations_total};
-use levada_net::RouterKind::Levada;
 use levada_net::{TransportKind, Verdict, counters};
 use levada_wire::hash::MESSAGE_IDS;
 use support::{Node, TOPIC, config, dialling, until, within};
@@ -47,17 +46,18 @@ async fn no_payload_is_copied_and_each_copy_that_comes_is_hashed_once() {
         config.transport = TransportKind::Levada;
         config
     };
-    let mut middle = Node::start_with_room(with_transport(config(Levada)), usize::MAX).await;
-    let from = Node::start(with_transport(dialling(Levada, &middle.tcp()))).await;
-    let mut to = Node::start_with_room(with_transport(dialling(Levada, &middle.tcp())), usize::MAX).await;
+    let mut middle = Node::start_with_room(with_transport(config()), usize::MAX).await;
+    let from = Node::start(with_transport(dialling(&middle.tcp()))).await;
+    let mut to = Node::start_with_room(with_transport(dialling(&middle.tcp())), usize::MAX).await;
     middle.meshed(2).await;
     from.meshed(1).await;
     to.meshed(1).await;
     relay(&from, &mut middle, &mut to, 0..WARM_UP).await;
     let [copies, hashes] = [PAYLOAD_COPIES.value(), MESSAGE_IDS.value()];
     let allocated = relay(&from, &mut middle, &mut to, WARM_UP..WARM_UP + MEASURED).await;
-    // The publisher: the topic's name, the way back for the answer, and the frame that all queues share. The others: the frame alone.
-    assert!(allocated <= u64::from(MEASURED) * 6, "{allocated} allocations for {MEASURED} messages in three nodes");
+    // The publisher: the topic's name, the way back for the answer, and the count of a vector that is shared as `Bytes`. The others
+    // nothing, beside a block of a channel now and then.
+    assert!(allocated < u64::from(MEASURED) * 7 / 2, "{allocated} allocations for {MEASURED} messages in three nodes");
     assert_eq!(PAYLOAD_COPIES.value() - copies, 0, "above the stream");
     // Once by the publisher, which was not given the id, and once by each of the two receivers.
     assert_eq!(MESSAGE_IDS.value() - hashes, u64::from(MEASURED) * 3);

@@ -1,5 +1,7 @@
 //! The own relay router with the stock one, and with peers that stall, talk nonsense, come and go.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::sync::Arc;
@@ -8,20 +10,33 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use levada_engine::{Arena, Held};
-use levada_net::RouterKind::{Levada, Stock};
-use levada_net::relay::Relay;
-use levada_net::{
-    Inbound, NetConfig, NetHandle, PublishError, Refused, RouterKind, TransportKind, Verdict, counters, start,
-};
+use levada_net::{Inbound, NetConfig, NetHandle, PublishError, Refused, TransportKind, Verdict, counters, start};
 use levada_wire::waku::WakuRecord;
+use libp2p::gossipsub::IdentTopic;
 use libp2p::swarm::SwarmEvent;
 use support::raw::{self, Ask, Muxer, ToTheEnd};
 use support::{Inbox, Node, TOPIC, config, dialling, fixed_port, until, within};
 use tokio::sync::Semaphore;
 
-async fn pair(dialled: RouterKind, dialler: RouterKind) {
-    let mut a = Node::start(config(dialled)).await;
-    let mut b = Node::start(dialling(dialler, &a.tcp())).await;
+use Router::{Own, Stock};
+
+/// Whose relay router a node has.
+#[derive(Clone, Copy)]
+enum Router {
+    Own,
+    Stock,
+}
+
+async fn node(router: Router, config: NetConfig) -> Node {
+    match router {
+        Own => Node::start(config).await,
+        Stock => Node::start_stock(config).await,
+    }
+}
+
+async fn pair(dialled: Router, dialler: Router) {
+    let mut a = node(dialled, config()).await;
+    let mut b = node(dialler, dialling(&a.tcp())).await;
     a.meshed(1).await;
     b.meshed(1).await;
     assert_eq!(a.publish(b"from the dialled").await, Ok(1));
@@ -32,20 +47,20 @@ async fn pair(dialled: RouterKind, dialler: RouterKind) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_own_router_dials_the_stock_one() {
-    pair(Stock, Levada).await;
+    pair(Stock, Own).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stock_router_dials_the_own_one() {
-    pair(Levada, Stock).await;
+    pair(Own, Stock).await;
 }
 
 /// A line of three: what one end publishes reaches the other when the middle has accepted it.
-async fn line(first: RouterKind, middle: RouterKind, last: RouterKind) {
+async fn line(first: Router, middle: Router, last: Router) {
     const MESSAGES: u8 = 50;
-    let mut middle = Node::start(config(middle)).await;
-    let mut first = Node::start(dialling(first, &middle.tcp())).await;
-    let mut last = Node::start(dialling(last, &middle.websocket())).await;
+    let mut middle = node(middle, config()).await;
+    let mut first = node(first, dialling(&middle.tcp())).await;
+    let mut last = node(last, dialling(&middle.websocket())).await;
     middle.meshed(2).await;
     first.meshed(1).await;
     last.meshed(1).await;
@@ -62,12 +77,12 @@ async fn line(first: RouterKind, middle: RouterKind, last: RouterKind) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stock_node_between_two_own_ones() {
-    line(Levada, Stock, Levada).await;
+    line(Own, Stock, Own).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_own_node_between_two_stock_ones() {
-    line(Stock, Levada, Stock).await;
+    line(Stock, Own, Stock).await;
 }
 
 /// The memory of a node in slots that are lent out.
@@ -95,16 +110,16 @@ async fn a_stalled_peer_costs_bounded_memory_and_the_others_receive_everything()
     const QUEUE: usize = 1 << 20;
     const WINDOW: usize = 8;
     let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep != "0") { 10_000 } else { 400 };
-    let narrow = NetConfig { send_queue_bytes: QUEUE, workers: 2, ..config(Levada) };
+    let narrow = NetConfig { send_queue_bytes: QUEUE, workers: 2, ..config() };
     let middle = Node::start_with(narrow, usize::MAX, ARENA).await;
     let mut others = Vec::new();
     for number in 0..7 {
         let transport = if number % 2 == 0 { TransportKind::Levada } else { TransportKind::Stock };
-        others.push(Node::start(NetConfig { transport, ..dialling(Levada, &middle.tcp()) }).await);
+        others.push(Node::start(NetConfig { transport, ..dialling(&middle.tcp()) }).await);
     }
     let mut stalled = raw::peer(&Muxer::Yamux, false, 150 * 1_024);
     raw::connect(&mut stalled, &middle.tcp()).await;
-    Relay::subscribe(&mut stalled.behaviour_mut().relay, TOPIC).unwrap();
+    stalled.behaviour_mut().relay.subscribe(&IdentTopic::new(TOPIC)).unwrap();
     // From here on it is not run any more: its connection reads until its few events are not taken.
     raw::beside(&mut stalled, middle.meshed(8)).await;
     let drops = counters::SEND_QUEUE_DROPS.value();
@@ -155,12 +170,12 @@ impl Inbound for Picky {
 async fn a_full_lane_stops_one_stream_and_no_other() {
     let (inbox, mut messages) = Inbox::new(usize::MAX, 1 << 26);
     let picky = Arc::new(Picky { inbox, refuses: AtomicBool::new(true) });
-    let (handle, task) = start(config(Levada), picky.clone()).await.unwrap();
+    let (handle, task) = start(config(), picky.clone()).await.unwrap();
     tokio::spawn(task);
     handle.subscribe(TOPIC).await.unwrap();
     let address = handle.listen_addresses().remove(0);
-    let a = Node::start(dialling(Levada, &address)).await;
-    let b = Node::start(dialling(Stock, &address)).await;
+    let a = Node::start(dialling(&address)).await;
+    let b = Node::start_stock(dialling(&address)).await;
     a.meshed(1).await;
     b.meshed(1).await;
     assert_eq!(a.publish(b"A first").await, Ok(1));
@@ -189,10 +204,10 @@ async fn a_full_lane_stops_one_stream_and_no_other() {
 async fn a_message_that_found_no_room_survives_its_connection() {
     let (inbox, mut messages) = Inbox::new(usize::MAX, 1 << 26);
     let picky = Arc::new(Picky { inbox, refuses: AtomicBool::new(true) });
-    let (handle, task) = start(config(Levada), picky.clone()).await.unwrap();
+    let (handle, task) = start(config(), picky.clone()).await.unwrap();
     tokio::spawn(task);
     handle.subscribe(TOPIC).await.unwrap();
-    let a = Node::start(dialling(Levada, &handle.listen_addresses().remove(0))).await;
+    let a = Node::start(dialling(&handle.listen_addresses().remove(0))).await;
     a.meshed(1).await;
     assert_eq!(a.publish(b"A last word").await, Ok(1));
     until(async || handle.stalled_for().is_some()).await;
@@ -205,8 +220,8 @@ async fn a_message_that_found_no_room_survives_its_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nonsense_costs_its_sender_the_connection_and_nobody_else_anything() {
-    let mut node = Node::start(config(Levada)).await;
-    let other = Node::start(dialling(Levada, &node.tcp())).await;
+    let mut node = Node::start(config()).await;
+    let other = Node::start(dialling(&node.tcp())).await;
     other.meshed(1).await;
     let malformed = counters::FRAMES_MALFORMED.value();
     let too_long = [0xff, 0xff, 0xff, 0x7f].to_vec();
@@ -226,7 +241,7 @@ async fn nonsense_costs_its_sender_the_connection_and_nobody_else_anything() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_is_opened_again_and_given_up_after_five_times() {
-    let node = Node::start(config(Levada)).await;
+    let node = Node::start(config()).await;
     let codec = ToTheEnd::default();
     let mut peer = raw::relay_writer_for(Duration::from_millis(100), codec.clone());
     let id = raw::connect(&mut peer, &node.tcp()).await;
@@ -248,9 +263,9 @@ async fn a_stream_that_breaks_is_opened_again_and_given_up_after_five_times() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_comes_back_with_its_identity_takes_part_again() {
-    let same = NetConfig { tcp_port: fixed_port(Levada, 3), ..config(Levada) };
+    let same = NetConfig { tcp_port: fixed_port(3), ..config() };
     let first = Node::start(same.clone()).await;
-    let mut node = Node::start(dialling(Levada, &first.tcp())).await;
+    let mut node = Node::start(dialling(&first.tcp())).await;
     node.meshed(1).await;
     first.handle.shutdown();
     within(first.task).await.unwrap();
@@ -265,9 +280,9 @@ async fn a_peer_that_comes_back_with_its_identity_takes_part_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_leaves_a_topic_leaves_the_mesh_and_may_return() {
-    for other in [Levada, Stock] {
-        let own = Node::start(config(Levada)).await;
-        let mut other = Node::start(dialling(other, &own.tcp())).await;
+    for other in [Own, Stock] {
+        let own = Node::start(config()).await;
+        let mut other = node(other, dialling(&own.tcp())).await;
         own.meshed(1).await;
         other.meshed(1).await;
         assert_eq!(other.handle.unsubscribe(TOPIC).await, Ok(true));

@@ -5,8 +5,8 @@
 mod support;
 
 use bytes::Bytes;
-use levada_net::{NetConfig, PublishError, RouterKind, counters};
-use support::{Node, TOPIC, config, dialling, largest, until, within};
+use levada_net::{NetConfig, PublishError, counters};
+use support::{LARGEST_BYTES, Node, TOPIC, config, dialling, until, within};
 
 /// The publications that the task finds when it is told to stop.
 const LAST: u8 = 64;
@@ -18,17 +18,11 @@ async fn queue(node: &Node, topic: &str, data: &'static [u8]) {
 // On one thread nothing runs between the last publications and the shutdown.
 #[tokio::test]
 async fn every_outcome_is_counted_also_of_what_waits_at_the_end() {
-    for router in [RouterKind::Levada, RouterKind::Stock] {
-        every_outcome(router).await;
-    }
-}
-
-async fn every_outcome(router: RouterKind) {
     let [published, published_bytes] = [counters::PUBLISHED.value(), counters::PUBLISHED_BYTES.value()];
     let [no_peers, duplicates] = [counters::PUBLISH_NO_PEERS.value(), counters::PUBLISH_DUPLICATE.value()];
     let too_large_before = counters::PUBLISH_TOO_LARGE.value();
-    let a = Node::start(config(router)).await;
-    let mut b = Node::start(dialling(router, &a.tcp())).await;
+    let a = Node::start(config()).await;
+    let mut b = Node::start(dialling(&a.tcp())).await;
     a.meshed(1).await;
     queue(&a, TOPIC, b"one").await;
     assert_eq!(b.receive().await.data, b"one");
@@ -37,7 +31,7 @@ async fn every_outcome(router: RouterKind) {
     until(async || counters::PUBLISH_NO_PEERS.value() == no_peers + 1).await;
     assert_eq!((counters::PUBLISHED.value(), counters::PUBLISHED_BYTES.value()), (published + 1, published_bytes + 3));
     assert_eq!(counters::PUBLISH_DUPLICATE.value(), duplicates + 1);
-    let bytes_max = largest(router);
+    let bytes_max = LARGEST_BYTES;
     let too_large = PublishError::TooLarge { bytes: bytes_max + 1, bytes_max };
     assert_eq!(a.handle.queue_publish(TOPIC, vec![0; bytes_max + 1].into(), None).await, Err(too_large));
     assert_eq!(counters::PUBLISH_TOO_LARGE.value(), too_large_before + 1);
@@ -50,6 +44,6 @@ async fn every_outcome(router: RouterKind) {
     assert_eq!(counters::PUBLISHED.value(), published + 1 + u64::from(LAST));
     assert_eq!(a.handle.queue_publish(TOPIC, Bytes::new(), None).await, Err(PublishError::Stopped));
 
-    let off = Node::start(NetConfig { relay: false, ..config(router) }).await;
+    let off = Node::start(NetConfig { relay: false, ..config() }).await;
     assert_eq!(off.handle.queue_publish(TOPIC, Bytes::new(), None).await, Err(PublishError::RelayOff));
 }

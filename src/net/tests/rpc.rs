@@ -2,16 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/routers.rs"]
-mod routers;
 mod support;
 
 use bytes::Bytes;
-use levada_net::{PeerId, PublishError, RouterKind};
+use levada_net::{PeerId, PublishError};
 use levada_wire::varint;
 use libp2p::Swarm;
 use libp2p::request_response::Behaviour;
-use routers::with_both_routers;
 use support::raw::{self, Ask, ToTheEnd};
 use support::{Node, TOPIC, config, until};
 
@@ -36,8 +33,8 @@ async fn write(peer: &mut Writer, node: &PeerId, rpc: &[u8]) {
     peer.behaviour_mut().send_request(node, Ask { bytes: field(1, rpc)[1..].to_vec(), after: None });
 }
 
-async fn connected(router: RouterKind) -> (Node, Writer, PeerId) {
-    let node = Node::start(config(router)).await;
+async fn connected() -> (Node, Writer, PeerId) {
+    let node = Node::start(config()).await;
     let mut peer = raw::relay_writer();
     let id = raw::connect(&mut peer, &node.tcp()).await;
     (node, peer, id)
@@ -47,8 +44,9 @@ async fn publish(node: &Node, topic: &str, data: &'static [u8]) -> Result<usize,
     node.handle.publish(topic, Bytes::from_static(data), None).await
 }
 
-async fn names_that_are_no_shards_of_the_cluster_are_not_kept(router: RouterKind) {
-    let (node, mut peer, id) = connected(router).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_are_no_shards_of_the_cluster_are_not_kept() {
+    let (node, mut peer, id) = connected().await;
     let long = format!("/waku/2/rs/1/{}", "7".repeat(12_000));
     let others = [&long, "/waku/2/rs/2/0", "/waku/2/default-waku/proto"];
     let rpc: Vec<u8> = others.into_iter().chain([TOPIC]).flat_map(joining).collect();
@@ -60,8 +58,9 @@ async fn names_that_are_no_shards_of_the_cluster_are_not_kept(router: RouterKind
     }
 }
 
-async fn all_shards_of_a_cluster_fit_into_one_rpc_and_no_more_are_kept(router: RouterKind) {
-    let (mut node, mut peer, id) = connected(router).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn all_shards_of_a_cluster_fit_into_one_rpc_and_no_more_are_kept() {
+    let (mut node, mut peer, id) = connected().await;
     let rpc: Vec<u8> = (0..1_024).flat_map(|shard| joining(&format!("/waku/2/rs/1/{shard}"))).collect();
     write(&mut peer, &id, &rpc).await;
     raw::beside(&mut peer, until(async || publish(&node, "/waku/2/rs/1/1023", b"to the last").await == Ok(1))).await;
@@ -71,17 +70,12 @@ async fn all_shards_of_a_cluster_fit_into_one_rpc_and_no_more_are_kept(router: R
     assert_eq!(publish(&node, "/waku/2/rs/1/1025", b"one more").await, Err(PublishError::NoPeers));
 }
 
-async fn the_longest_gossip_that_is_allowed_does_not_break_the_stream(router: RouterKind) {
-    let (mut node, mut peer, id) = connected(router).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn the_longest_gossip_that_is_allowed_does_not_break_the_stream() {
+    let (mut node, mut peer, id) = connected().await;
     let ids: Vec<u8> = (0..5_000_u32).flat_map(|number| field(2, &[number.to_be_bytes(); 8].concat())).collect();
     let ihave = field(1, &[field(1, TOPIC.as_bytes()), ids].concat());
     let message = field(2, &[field(2, b"beside it"), field(4, TOPIC.as_bytes())].concat());
     write(&mut peer, &id, &[message, field(3, &ihave)].concat()).await;
     assert_eq!(raw::beside(&mut peer, node.receive()).await.data, b"beside it");
 }
-
-with_both_routers!(
-    names_that_are_no_shards_of_the_cluster_are_not_kept,
-    all_shards_of_a_cluster_fit_into_one_rpc_and_no_more_are_kept,
-    the_longest_gossip_that_is_allowed_does_not_break_the_stream,
-);

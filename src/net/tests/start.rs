@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use levada_net::{NetError, RouterKind, start};
+use levada_net::{NetError, start};
 use support::{Inbox, Node, config};
 
 async fn error_of(config: levada_net::NetConfig) -> NetError {
@@ -26,15 +26,15 @@ fn port_of(address: &levada_net::Multiaddr) -> u16 {
 #[tokio::test]
 async fn a_port_in_use_is_named_with_its_flag() {
     // Another node of the same user is the hard case: its listeners would share their ports.
-    let other = Node::start(config(RouterKind::default())).await;
-    let mut taken = config(RouterKind::default());
+    let other = Node::start(config()).await;
+    let mut taken = config();
     taken.tcp_port = port_of(&other.tcp());
     let error = error_of(taken).await;
     assert!(matches!(&error, NetError::Listen { flag: "--tcp-port", .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.contains(&port_of(&other.tcp()).to_string()) && text.contains("--tcp-port"), "{text}");
 
-    let mut taken = config(RouterKind::default());
+    let mut taken = config();
     taken.websocket_port = Some(port_of(&other.websocket()));
     let error = error_of(taken).await;
     assert!(matches!(&error, NetError::Listen { flag: "--websocket-port", .. }), "{error:?}");
@@ -43,14 +43,14 @@ async fn a_port_in_use_is_named_with_its_flag() {
 
 #[tokio::test]
 async fn an_address_of_another_machine_is_refused() {
-    let mut elsewhere = config(RouterKind::default());
+    let mut elsewhere = config();
     elsewhere.listen_address = "192.0.2.1".parse().unwrap();
     assert!(matches!(error_of(elsewhere).await, NetError::Listen { .. }));
 }
 
 #[tokio::test]
 async fn a_static_peer_that_cannot_be_dialled_is_refused() {
-    let mut quic = config(RouterKind::default());
+    let mut quic = config();
     quic.static_peers = vec!["/ip4/127.0.0.1/udp/1/quic-v1".parse().unwrap()];
     let error = error_of(quic).await;
     assert!(error.to_string().contains("/udp/1/quic-v1"), "{error}");
@@ -58,7 +58,7 @@ async fn a_static_peer_that_cannot_be_dialled_is_refused() {
 
 #[tokio::test]
 async fn without_websocket_there_is_one_listener() {
-    let mut plain = config(RouterKind::default());
+    let mut plain = config();
     plain.websocket_port = None;
     let node = Node::start(plain).await;
     let addresses = node.handle.listen_addresses();
@@ -69,7 +69,7 @@ async fn without_websocket_there_is_one_listener() {
 
 #[tokio::test]
 async fn a_listener_on_all_addresses_knows_at_least_loopback() {
-    let mut all = config(RouterKind::default());
+    let mut all = config();
     all.listen_address = std::net::Ipv4Addr::UNSPECIFIED.into();
     let node = Node::start(all).await;
     let loopback = |address: &levada_net::Multiaddr| address.to_string().starts_with("/ip4/127.0.0.1/tcp/");

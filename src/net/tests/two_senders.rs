@@ -7,7 +7,6 @@ mod support;
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use levada_net::RouterKind::Levada;
 use levada_net::{NetConfig, TransportKind, Verdict, counters};
 use support::{Node, TOPIC, config, dialling, until, within};
 
@@ -39,8 +38,8 @@ async fn take(node: &mut Node, count: u32, verdict: Verdict) -> HashSet<u32> {
 async fn each_message_is_new_once_goes_on_once_and_never_back() {
     let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep != "0") { 100_000 } else { 3_000 };
     let ours = |config| NetConfig { workers: 2, transport: TransportKind::Levada, ..config };
-    let mut middle = Node::start_with_room(ours(config(Levada)), usize::MAX).await;
-    let dialling = || ours(dialling(Levada, &middle.tcp()));
+    let mut middle = Node::start_with_room(ours(config()), usize::MAX).await;
+    let dialling = || ours(dialling(&middle.tcp()));
     let (mut left, mut right) = (Node::start(dialling()).await, Node::start(dialling()).await);
     let mut onward = Node::start_with_room(dialling(), usize::MAX).await;
     middle.meshed(3).await;

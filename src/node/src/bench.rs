@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::Path;
 
 use levada_archive::DatabaseUrlError;
+use levada_benches::chunk::{self, ChunkBenchError, FormKind, SinkKind};
 use levada_benches::hash;
 use levada_benches::micro::{self, ArchiveChoice, BenchError, Digests, Format, HashChoice, Options, Report};
 use levada_engine::Placement;
-use levada_net::RouterKind;
 
-use crate::bench_macro::{self, Configuration, MacroError};
+use crate::bench_macro::{self, Configuration, MacroError, Router};
 use crate::cli::{
-    BenchArchive, BenchFormat, BenchHash, BenchOptions, BenchPlacement, HashBenchOptions, MacroBenchOptions,
+    BenchArchive, BenchForm, BenchFormat, BenchHash, BenchOptions, BenchPlacement, BenchSink, ChunkBenchOptions,
+    HashBenchOptions, MacroBenchOptions,
 };
-use crate::config::RelayRouter;
 
 /// A benchmark that could not be run, or not reported.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum Error {
     /// The harness.
     #[error("{0}")]
     Bench(#[from] BenchError),
+    /// The harness of the chunks.
+    #[error("{0}")]
+    Chunk(#[from] ChunkBenchError),
     /// The harness of the nodes.
     #[error("{0}")]
     Macro(#[from] MacroError),
@@ -49,7 +52,7 @@ pub fn micro(options: &BenchOptions) -> Result<(), Error> {
         warmup: options.warmup,
         seed: options.seed,
         window: options.window,
-        workers: options.workers,
+        workers: options.workers.clone(),
         placement: placement(options.placement),
         digests: if options.digests == 1 { Digests::Hash } else { Digests::IdAndHash },
         rate_msg_per_s: options.rate_msg_per_s,
@@ -69,16 +72,17 @@ pub fn micro(options: &BenchOptions) -> Result<(), Error> {
     for row in report.rows.iter().filter(|row| row.noisy) {
         let _ = writeln!(
             stderr,
-            "noisy: the runs with archive {} and hash {} lie {:.0} % apart; trust their ratios, not their absolute figures",
-            row.archive, row.hash, row.spread_pct
+            "noisy: the runs with archive {}, hash {} and {} workers lie {:.0} % apart; trust their ratios, not their absolute \
+             figures",
+            row.archive, row.hash, row.workers, row.spread_pct
         );
     }
     for row in report.rows.iter().filter(|row| !row.kept_up()) {
         let _ = writeln!(
             stderr,
-            "overrun: with archive {} and hash {} the path kept up with {:.0} of {} msg/s; the latencies grow with the length of \
-             a round",
-            row.archive, row.hash, row.achieved_msg_per_s, row.rate_msg_per_s
+            "overrun: with archive {}, hash {} and {} workers the path kept up with {:.0} of {} msg/s; the latencies grow with the \
+             length of a round",
+            row.archive, row.hash, row.workers, row.achieved_msg_per_s, row.rate_msg_per_s
         );
     }
     print(&report.render(format(options.format)))?;
@@ -95,18 +99,47 @@ pub fn hash(options: &HashBenchOptions) -> Result<(), Error> {
     print(&report.render(format(options.format)))
 }
 
+/// Runs `levada bench chunk`: results on standard output, progress on standard error.
+///
+/// # Errors
+/// [`Error`] says what was wrong and what to change.
+pub fn chunk(options: &ChunkBenchOptions) -> Result<(), Error> {
+    let form = |form: &BenchForm| match form {
+        BenchForm::Vec => FormKind::Vec,
+        BenchForm::Bytes => FormKind::Bytes,
+        BenchForm::Shared => FormKind::Shared,
+        BenchForm::Vectored => FormKind::Vectored,
+    };
+    let sink = |sink: &BenchSink| match sink {
+        BenchSink::Null => SinkKind::Null,
+        BenchSink::Unix => SinkKind::Unix,
+        BenchSink::Tcp => SinkKind::Tcp,
+    };
+    let harness = chunk::Options {
+        bytes: options.bytes,
+        in_flight: options.in_flight,
+        recipients: options.recipients.clone(),
+        forms: options.forms.iter().map(form).collect(),
+        sinks: options.sinks.iter().map(sink).collect(),
+        runs: options.runs,
+    };
+    let mut stderr = std::io::stderr();
+    let report = chunk::run(&harness, |line| {
+        // Progress that nobody can read is no reason to stop.
+        let _ = writeln!(stderr, "{line}");
+    })?;
+    print(&report.render(format(options.format)))
+}
+
 /// Runs `levada bench macro`: results on standard output, progress on standard error.
 ///
 /// # Errors
 /// [`Error`] says what was wrong and what to change.
 pub fn across(options: &MacroBenchOptions) -> Result<(), Error> {
-    let MacroBenchOptions { messages, warmup, seed, window, peers, hops, processes, runs, .. } = *options;
-    let with_router = |router: &RelayRouter| {
-        let router = RouterKind::from(*router);
-        options.transports.iter().map(move |transport| Configuration { router, transport: (*transport).into() })
-    };
+    let MacroBenchOptions { messages, warmup, seed, window, peers, hops, processes, net_workers, runs, .. } = *options;
+    let with = |transport| Configuration { router: Router::OWN, transport };
     let moved_bytes = bench_macro::nothing_counted;
-    let configurations = options.routers.iter().flat_map(with_router).collect();
+    let configurations = options.transports.iter().map(|transport| with((*transport).into())).collect();
     let harness = bench_macro::Options {
         messages,
         warmup,
@@ -115,6 +148,7 @@ pub fn across(options: &MacroBenchOptions) -> Result<(), Error> {
         peers,
         hops,
         processes,
+        net_workers,
         runs,
         configurations,
         moved_bytes,
@@ -127,8 +161,8 @@ pub fn across(options: &MacroBenchOptions) -> Result<(), Error> {
     for row in report.rows.iter().filter(|row| row.noisy) {
         let _ = writeln!(
             stderr,
-            "noisy: the runs with router {} and transport {} lie {:.0} % apart; trust their ratios, not their absolute figures",
-            row.router, row.transport, row.spread_pct
+            "noisy: the runs with transport {} lie {:.0} % apart; trust their ratios, not their absolute figures",
+            row.transport, row.spread_pct
         );
     }
     print(&report.render(format(options.format)))

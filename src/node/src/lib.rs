@@ -2,12 +2,17 @@
 //!
 //! * [`cli`] and [`config`] read what the operator wants.
 //! * [`topology`] draws the path of a message through the stages.
+//! * [`archive`] runs `levada archive`: looking after an archive that no node has open.
+//! * [`chunk`] runs `levada chunk`: a node of chunks, and files to and from such nodes.
 //! * [`node`] joins that path with the network ([`levada_net`]), the archive, and the [`rest`] and [`metrics`] servers.
 
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod bench;
 pub mod bench_macro;
+pub mod bench_service;
+pub mod chunk;
 pub mod cli;
 pub mod config;
 pub mod metrics;

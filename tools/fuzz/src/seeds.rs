@@ -5,6 +5,10 @@ use std::io;
 use std::path::Path;
 
 use bytes::BytesMut;
+use levada_wire::autonomi::{
+    ChunkBody, ChunkMessage, GetResponse, MerkleCandidateQuoteRequest, ProtocolError, PutRequest, PutResponse,
+    QuoteResponse, frame_head, frame_sender, frame_signature,
+};
 use levada_wire::gossipsub::{PublishHeader, graft, idontwant, ihave, iwant, prune, publish_trailer, subscribe};
 use levada_wire::mux::mplex::Mplex;
 use levada_wire::mux::yamux::Yamux;
@@ -12,6 +16,9 @@ use levada_wire::mux::{Codec, Greeting, HEADER_BYTES_MAX, Header};
 use levada_wire::noise;
 use levada_wire::waku::Message;
 use levada_wire::waku::filter::{FilterSubscribeRequest, FilterSubscribeResponse, FilterSubscribeType, push_trailer};
+use levada_wire::waku::lightpush::{LightpushRequest, LightpushResponse, PushRequest, PushResponse, PushResult};
+use levada_wire::waku::peer_exchange::{PeerExchangeQuery, PeerExchangeResponse};
+use levada_wire::waku::store::{Entry, ResponseStatus, StoreRequest};
 
 const TOPIC: &str = "/waku/2/rs/1/0";
 
@@ -20,13 +27,81 @@ fn main() -> io::Result<()> {
     let folder = Path::new(&folder);
     write(&folder.join("engine_ops"), &engine_ops())?;
     write(&folder.join("waku_message"), &waku_messages())?;
+    write(&folder.join("chunk_message"), &chunk_messages())?;
     write(&folder.join("rpc"), &frames())?;
     write(&folder.join("relay_stream"), &frames())?;
     write(&folder.join("yamux"), &[stream_of(&mut Yamux::new(true)), stream_of(&mut Yamux::new(false))])?;
     write(&folder.join("mplex"), &[stream_of(&mut Mplex::default())])?;
     let payload = noise::encode(&[1; 36], &[2; 64], &["/yamux/1.0.0", "/mplex/6.7.0"]);
     write(&folder.join("filter"), &filter())?;
+    write(&folder.join("services"), &services())?;
     write(&folder.join("noise_payload"), &[payload, noise::encode(&[1; 36], &[2; 64], &[])])
+}
+
+/// A chunk message of each shape, and one in an outer frame.
+fn chunk_messages() -> Vec<Vec<u8>> {
+    let (address, other, content) = (&[1; 32], &[2; 32], &[3; 40][..]);
+    let mismatch = ProtocolError::AddressMismatch { expected: address, actual: other };
+    let candidate =
+        MerkleCandidateQuoteRequest { address, data_type: 0, data_size: 40, merkle_payment_timestamp: 1_700_000_000 };
+    let bodies = [
+        ChunkBody::PutRequest(PutRequest { address, content, payment_proof: Some(content) }),
+        ChunkBody::PutRequest(PutRequest { address, content, payment_proof: None }),
+        ChunkBody::PutResponse(PutResponse::Error(mismatch)),
+        ChunkBody::PutResponse(PutResponse::PaymentRequired { message: "pay" }),
+        ChunkBody::GetRequest { address },
+        ChunkBody::GetResponse(GetResponse::Success { address, content }),
+        ChunkBody::QuoteResponse(QuoteResponse::Success { quote: content, already_stored: true, commitment: None }),
+        ChunkBody::MerkleCandidateQuoteRequestV2 { request: candidate, settlement_version: 1 },
+        ChunkBody::PointerPutRequest { record: content, payment_proof: None },
+    ];
+    let encode = |(id, body)| ChunkMessage { request_id: id, body }.parts().slices().concat();
+    let mut seeds: Vec<Vec<u8>> = (300..).zip(bodies).map(encode).collect();
+    let mut frame = Vec::new();
+    frame_head(seeds[0].len(), &mut frame);
+    frame.extend_from_slice(&seeds[0]);
+    frame_sender("ab", 1_700_000_000, "node/1", &mut frame);
+    frame_signature(&[4; 20], &[5; 30], &mut frame);
+    seeds.push(frame);
+    seeds
+}
+
+/// A request and an answer of store, of lightpush in both versions, and of peer exchange.
+fn services() -> Vec<Vec<u8>> {
+    let mut seeds = vec![Vec::new(); 8];
+    let query = StoreRequest {
+        request_id: "r",
+        include_data: true,
+        pubsub_topic: Some(TOPIC),
+        content_topics: vec!["/a/1/b/proto"],
+        time_start: Some(-1),
+        time_end: Some(1_700_000_000_000_000_000),
+        message_hashes: vec![[1; 32]],
+        cursor: Some([2; 32]),
+        forward: Some(true),
+        limit: Some(100),
+    };
+    query.encode(&mut seeds[0]);
+    let message = Message { payload: b"hello", content_topic: TOPIC, ..Message::default() };
+    ResponseStatus { request_id: "r", status_code: 200, status_desc: "OK" }.put(&mut seeds[1]);
+    let entry = Entry { hash: &[3; 32], body: Some((message, TOPIC)) };
+    entry.put_before_payload(&mut seeds[1]);
+    seeds[1].extend_from_slice(message.payload);
+    entry.put_behind_payload(&mut seeds[1]);
+    let data = encoded(&message);
+    LightpushRequest { request_id: "r", pubsub_topic: Some(TOPIC), message: &data }.put_before_message(&mut seeds[2]);
+    PushRequest { request_id: "r", push: Some((TOPIC, &data)) }.put_before_message(&mut seeds[3]);
+    seeds[2].extend_from_slice(&data);
+    seeds[3].extend_from_slice(&data);
+    let response =
+        LightpushResponse { request_id: "r", status_code: 505, status_desc: Some("no"), relay_peer_count: Some(1) };
+    response.encode(&mut seeds[4]);
+    let result = PushResult { is_success: true, info: Some("OK") };
+    PushResponse { request_id: "r", result: Some(result) }.encode(&mut seeds[5]);
+    PeerExchangeQuery { peers: 60 }.encode(&mut seeds[6]);
+    let records = PeerExchangeResponse { records: vec![b"record"], status_code: Some(200), status_desc: Some("OK") };
+    records.encode(&mut seeds[7]);
+    seeds
 }
 
 /// A request of each kind, a response with and without words, and a push.

@@ -13,11 +13,11 @@ export async function clusterChecks({ report, levada, rest, plain, light }) {
   if (!report.wants(name)) {
     return;
   }
-  const peer = await plain.makePeer("tcp");
+  const peer = await plain.makePeer({ transport: "tcp", muxer: "yamux" });
   const foreign = await light.makeForeignPeer(FOREIGN_CLUSTER);
   try {
     await report.check(name, async (scope) => {
-      await joinMesh(scope, peer, levada.tcp, levada.peerId);
+      await joinMesh(scope, peer, { address: levada.tcp, peerId: levada.peerId });
       const disconnected = new Promise((resolve) => foreign.addEventListener("peer:disconnect", resolve, { once: true }));
       scope.waitingFor("the connection of the foreign peer");
       await foreign.dial(light.multiaddr(levada.tcp));

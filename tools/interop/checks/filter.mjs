@@ -1,4 +1,4 @@
-// A js-waku light node that subscribes by filter, over what the transport makes of it: a stock node's WebSocket and mplex, or TCP and yamux.
+// js-waku light nodes that subscribe by filter: over WebSocket stock ones, which have mplex, over TCP with yamux.
 
 import { randomBytes } from "node:crypto";
 

@@ -25,9 +25,9 @@ export async function malformedChecks({ report, levada, rest, stack, transport }
   try {
     await report.check(name, async (scope) => {
       for (let count = 0; count < 2; count += 1) {
-        const peer = await stack.makePeer(transport);
+        const peer = await stack.makePeer({ transport, muxer: "yamux" });
         peers.push(peer);
-        await joinMesh(scope, peer, levada[transport], levada.peerId);
+        await joinMesh(scope, peer, { address: levada[transport], peerId: levada.peerId });
       }
       await exchange(scope, rest, peers);
     });

@@ -1,17 +1,21 @@
-// Messages between the node and relay peers of one kind over one transport.
+// Relay peers of each kind, over each transport and muxer, that dial the node or that the node dials.
 
 import { randomBytes } from "node:crypto";
 
-import { freshContentTopic, PUBSUB_TOPIC } from "../lib/constants.mjs";
-import { joinMesh } from "../lib/mesh.mjs";
+import { freshContentTopic, OTHER_NODE_KEY } from "../lib/constants.mjs";
+import { Levada } from "../lib/levada.mjs";
+import { joinMesh, meshed } from "../lib/mesh.mjs";
 import { expect } from "../lib/report.mjs";
+import { Rest } from "../lib/rest.mjs";
 import { poll } from "../lib/wait.mjs";
+import { crossed, exchangeChecks, posted } from "./exchange.mjs";
 
-const SMALL_BYTES = 1_000;
-const LARGE_BYTES = 150_000;
+// What a connection can be made of.
+export const WAYS = ["tcp", "ws"].flatMap((transport) => ["yamux", "mplex"].map((muxer) => ({ transport, muxer })));
 
-export async function relayChecks({ report, levada, rest, stack, transport }) {
-  const group = `${stack.name} over ${transport}`;
+// Two peers of one kind dial the node.
+export async function relayChecks({ report, levada, rest, stack, way }) {
+  const group = `${stack.name} over ${way.transport} and ${way.muxer}`;
   if (!report.wants(group)) {
     return;
   }
@@ -19,92 +23,87 @@ export async function relayChecks({ report, levada, rest, stack, transport }) {
   try {
     const joined = await report.always(`${group}: two peers connect and join the node's mesh`, async (scope) => {
       for (let count = 0; count < 2; count += 1) {
-        const peer = await stack.makePeer(transport);
+        const peer = await stack.makePeer(way);
         peers.push(peer);
-        await joinMesh(scope, peer, levada[transport], levada.peerId);
+        await joinMesh(scope, peer, { address: levada[way.transport], peerId: levada.peerId });
       }
     });
     if (joined) {
-      await exchangeChecks({ report, rest, group, peers });
+      await exchangeChecks({ report, levada, rest, group, peers });
     }
   } finally {
     await Promise.allSettled(peers.map((peer) => peer.stop()));
   }
 }
 
-async function exchangeChecks({ report, rest, group, peers: [near, far] }) {
-  const named = (text) => `${group}: ${text}`;
-  await report.check(named("js -> node -> archive -> REST store, same hash and bytes"), async (scope) => {
-    await published(scope, rest, near, SMALL_BYTES);
-  });
-  await report.check(named("REST -> node -> js"), async (scope) => {
-    await posted(scope, rest, [near, far], SMALL_BYTES);
-  });
-  await report.check(named("js -> node -> js"), async (scope) => {
-    await crossed(scope, near, far);
-    await crossed(scope, far, near);
-  });
-  await report.check(named("150 kB from js to the archive and the other peer"), async (scope) => {
-    await published(scope, rest, near, LARGE_BYTES, far);
-  });
-  await report.check(named("150 kB from REST to js"), async (scope) => {
-    await posted(scope, rest, [near, far], LARGE_BYTES);
-  });
+// A node that dials one peer of a kind for each way.
+export async function dialledChecks({ report, binary, transport, stack }) {
+  const group = `${stack.name} dialled by the node`;
+  if (!report.wants(group)) {
+    return;
+  }
+  const peers = [];
+  let node;
+  try {
+    await report.check(`${group}: over tcp and ws with yamux and mplex, messages cross in every direction`, async (scope) => {
+      scope.waitingFor("the peers to listen");
+      for (const way of WAYS) {
+        // An address each: peers behind one address lose score when there are many.
+        const listen = `/ip4/127.0.0.${2 + peers.length}/tcp/0${way.transport === "ws" ? "/ws" : ""}`;
+        peers.push(await stack.makePeer({ ...way, listen: [listen] }));
+      }
+      const staticNodes = peers.map((peer) => peer.addresses[0]);
+      node = new Levada(binary, { transport, key: OTHER_NODE_KEY, staticNodes });
+      await node.ready(scope);
+      for (const peer of peers) {
+        await meshed(scope, peer, node.peerId);
+      }
+      for (const [index, peer] of peers.entries()) {
+        await crossed(scope, peer, peers[(index + 1) % peers.length]);
+      }
+      await posted(scope, new Rest(node), peers, 150_000);
+    });
+  } finally {
+    node?.destroy();
+    await Promise.allSettled(peers.map((peer) => peer.stop()));
+  }
 }
 
-// A peer publishes; the archive must hold the message once, with the hash that js-waku computes and the same bytes.
-async function published(scope, rest, from, payloadBytes, to) {
+// Two nodes that know each other by a peer only: what is posted at one is stored by the other.
+export async function middleChecks({ report, binary, levada, rest, transport, stack }) {
+  const group = `${stack.name} between two nodes`;
+  if (!report.wants(group)) {
+    return;
+  }
+  const other = new Levada(binary, { transport, key: OTHER_NODE_KEY });
+  try {
+    await report.always(`${group}: the second node starts`, (scope) => other.ready(scope));
+    for (const way of WAYS) {
+      await report.check(`${group} over ${way.transport} and ${way.muxer}: messages cross both ways`, async (scope) => {
+        const peer = await stack.makePeer(way);
+        try {
+          for (const node of [levada, other]) {
+            await joinMesh(scope, peer, { address: node[way.transport], peerId: node.peerId });
+          }
+          await through(scope, rest, new Rest(other));
+          await through(scope, new Rest(other), rest);
+        } finally {
+          await peer.stop();
+        }
+      });
+    }
+  } finally {
+    other.destroy();
+  }
+}
+
+async function through(scope, from, to) {
   const contentTopic = freshContentTopic();
-  const payload = randomBytes(payloadBytes);
-  const inbox = to?.inbox(contentTopic);
-  const hash = await from.publish(contentTopic, payload);
-  const stored = await poll(scope, `message ${hash} in the store`, async () => {
-    const messages = await rest.stored(contentTopic);
+  const payload = randomBytes(150_000);
+  await from.publish(contentTopic, payload);
+  const [stored] = await poll(scope, "the message in the other node's store", async () => {
+    const messages = await to.stored(contentTopic);
     return messages.length > 0 && messages;
   });
-  expect(stored.length === 1, `the store has ${stored.length} messages of one content topic, not 1`);
-  const byHash = await rest.storedByHash([hash]);
-  expect(byHash.length === 1, `the store finds ${byHash.length} messages by hash ${hash}, not 1`);
-  for (const message of [stored[0], byHash[0]]) {
-    expect(message.hash === hash, `the store says hash ${message.hash}, js-waku ${hash}`);
-    expect(message.payload.equals(payload), "the store's payload differs from what was published");
-    expect(message.contentTopic === contentTopic, `the store says content topic ${message.contentTopic}`);
-    expect(message.pubsubTopic === PUBSUB_TOPIC, `the store says pubsub topic ${message.pubsubTopic}`);
-  }
-  if (inbox) {
-    await arrival(scope, inbox, payload, hash);
-  }
-}
-
-// REST publishes; every peer must receive the bytes, and the archive must know the hash that js-waku computes on receipt.
-async function posted(scope, rest, peers, payloadBytes) {
-  const contentTopic = freshContentTopic();
-  const payload = randomBytes(payloadBytes);
-  const inboxes = peers.map((peer) => peer.inbox(contentTopic));
-  await rest.publish(contentTopic, payload);
-  for (const inbox of inboxes) {
-    const { hash } = await arrival(scope, inbox, payload);
-    const stored = await poll(scope, `message ${hash} in the store`, async () => {
-      const messages = await rest.storedByHash([hash]);
-      return messages.length > 0 && messages;
-    });
-    expect(stored[0].payload.equals(payload), "the store's payload differs from what was posted");
-  }
-}
-
-// One peer publishes; the other, which only the node connects to it, must receive the same bytes.
-async function crossed(scope, from, to) {
-  const contentTopic = freshContentTopic();
-  const payload = randomBytes(SMALL_BYTES);
-  const inbox = to.inbox(contentTopic);
-  const hash = await from.publish(contentTopic, payload);
-  await arrival(scope, inbox, payload, hash);
-}
-
-// The first message of a content topic of its own: it must be the one that was sent.
-async function arrival(scope, inbox, payload, hash) {
-  const message = await inbox.first(scope, "the message at a js peer", () => true);
-  expect(message.payload.equals(payload), "the payload that arrived differs from what was sent");
-  expect(!hash || message.hash === hash, `arrived with hash ${message.hash}, was sent with ${hash}`);
-  return message;
+  expect(stored.payload.equals(payload), "the other node's store has another payload");
 }

@@ -3,12 +3,16 @@
 import { poll } from "./wait.mjs";
 
 // Dials the node and returns once each is in the other's mesh of the topic.
-export async function joinMesh(scope, peer, address, nodeId) {
-  scope.waitingFor(`a connection to ${address}`);
-  await peer.dial(address);
-  await poll(scope, "the node in the js peer's mesh", () => peer.meshPeers().includes(nodeId));
-  // The js side adds the node when it sends its GRAFT; an answered ping says that the node has read past it.
+export async function joinMesh(scope, peer, node) {
+  scope.waitingFor(`a connection to ${node.address}`);
+  await peer.dial(node.address);
+  await meshed(scope, peer, node.peerId);
+}
+
+// Returns once the node, whoever dials, is in the peer's mesh and the peer in the node's.
+export async function meshed(scope, peer, peerId) {
+  await poll(scope, "the node in the peer's mesh", async () => (await peer.meshPeers()).includes(peerId));
+  // A peer adds the node when it sends its GRAFT; an answered ping says that the node has read past it.
   scope.waitingFor("an answered ping");
-  const [connection] = peer.libp2p.getConnections();
-  await peer.libp2p.services.ping.ping(connection.remotePeer);
+  await peer.ping(peerId);
 }

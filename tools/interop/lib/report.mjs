@@ -6,11 +6,17 @@ export class Report {
   #passed = 0;
   #failed = 0;
   #only;
+  #under = "";
   #abort = new Promise(() => {});
 
   // `only` limits the run to checks whose name contains it.
   constructor(only = "") {
     this.#only = only;
+  }
+
+  // What the names of checks begin with from now on.
+  under(prefix) {
+    this.#under = prefix;
   }
 
   // From now on a check fails as soon as `promise` rejects.
@@ -35,11 +41,11 @@ export class Report {
     try {
       await bounded(work, this.#abort);
       this.#passed += 1;
-      console.log(`ok   ${seconds()} s  ${name}`);
+      console.log(`ok   ${seconds()} s  ${this.#under} ${name}`);
       return true;
     } catch (error) {
       this.#failed += 1;
-      console.log(`FAIL ${seconds()} s  ${name}: ${error?.message ?? error}`);
+      console.log(`FAIL ${seconds()} s  ${this.#under} ${name}: ${error?.message ?? error}`);
       return false;
     }
   }

@@ -18,12 +18,19 @@ export class Rest {
 
   // Publishes on the topic of the checks and returns the nanosecond timestamp it gave the message.
   async publish(contentTopic, payload) {
+    const { status, text, timestamp } = await this.tryPublish(contentTopic, payload);
+    expect(status === 200, `publishing was answered ${status}: ${text.slice(0, 200)}`);
+    return timestamp;
+  }
+
+  // The same, whatever the answer is.
+  async tryPublish(contentTopic, payload) {
     const timestamp = nowNs();
     const body = `{"payload":"${Buffer.from(payload).toString("base64")}","contentTopic":${JSON.stringify(contentTopic)},`
       + `"version":0,"timestamp":${timestamp}}`;
     const url = `${this.#rest}/relay/v1/messages/${encodeURIComponent(PUBSUB_TOPIC)}`;
-    await fetchText(url, { method: "POST", headers: { "content-type": "application/json" }, body });
-    return timestamp;
+    const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+    return { status: response.status, text: await response.text(), timestamp };
   }
 
   // The archived messages of a content topic, with data; hashes are lower-case hex without 0x.
@@ -63,9 +70,9 @@ export function nowNs() {
   return BigInt(Date.now()) * 1_000_000n;
 }
 
-async function fetchText(url, options) {
-  const response = await fetch(url, options);
+async function fetchText(url) {
+  const response = await fetch(url);
   const text = await response.text();
-  expect(response.ok, `${options?.method ?? "GET"} ${url.split("?")[0]} answered ${response.status}: ${text.slice(0, 200)}`);
+  expect(response.ok, `GET ${url.split("?")[0]} answered ${response.status}: ${text.slice(0, 200)}`);
   return text;
 }

@@ -2,9 +2,6 @@
 
 import "../lib/polyfill.mjs";
 
-import { createHash } from "node:crypto";
-
-import { gossipsub } from "@chainsafe/libp2p-gossipsub";
 import { noise } from "@chainsafe/libp2p-noise";
 import { yamux } from "@chainsafe/libp2p-yamux";
 import { privateKeyFromRaw } from "@libp2p/crypto/keys";
@@ -14,13 +11,14 @@ import { ping } from "@libp2p/ping";
 import { tcp } from "@libp2p/tcp";
 import { multiaddr } from "@multiformats/multiaddr";
 import { proto_metadata } from "@waku/proto";
-import { createLightNode } from "@waku/sdk";
+import { createLightNode, Protocols } from "@waku/sdk";
 import * as lp from "it-length-prefixed";
 import { createLibp2p } from "libp2p";
 
-import { CLUSTER, METADATA_PROTOCOL, PUBSUB_TOPIC, RELAY_PROTOCOL, SHARDS } from "../lib/constants.mjs";
+import { CLUSTER, FILTER_PUSH_PROTOCOL, METADATA_PROTOCOL, PUBSUB_TOPIC, SHARDS } from "../lib/constants.mjs";
+import { relayGossipsub } from "./gossip.mjs";
 
-export { multiaddr, peerIdFromString };
+export { multiaddr, peerIdFromString, Protocols };
 
 // The peer id that belongs to a raw secp256k1 key in hex.
 export function peerIdOfKey(hex) {
@@ -42,24 +40,25 @@ export async function makeLightNode(transport) {
   return node;
 }
 
+// What the light node subscribes to a content topic with.
+export function decoderOf(node, contentTopic) {
+  return node.createDecoder({ contentTopic });
+}
+
+// From now on the light node takes push streams and reads nothing from them.
+export async function neverReadPushes(node) {
+  await node.libp2p.unhandle(FILTER_PUSH_PROTOCOL);
+  await node.libp2p.handle(FILTER_PUSH_PROTOCOL, () => {}, { maxInboundStreams: 100 });
+}
+
 // A relay peer over TCP whose metadata says that it belongs to `clusterId`.
 export async function makeForeignPeer(clusterId) {
-  const make = gossipsub({
-    fallbackToFloodsub: false,
-    globalSignaturePolicy: "StrictNoSign",
-    msgIdFn: ({ data }) => createHash("sha256").update(data).digest(),
-  });
-  const pubsub = (components) => {
-    const instance = make(components);
-    instance.multicodecs = [RELAY_PROTOCOL];
-    return instance;
-  };
   const libp2p = await createLibp2p({
     addresses: { listen: [] },
     transports: [tcp()],
     connectionEncrypters: [noise()],
     streamMuxers: [yamux()],
-    services: { identify: identify(), ping: ping(), pubsub },
+    services: { identify: identify(), ping: ping(), pubsub: relayGossipsub() },
   });
   const answer = proto_metadata.WakuMetadataResponse.encode({ clusterId, shards: [0] });
   await libp2p.handle(METADATA_PROTOCOL, ({ stream }) => answerOnce(stream, answer));

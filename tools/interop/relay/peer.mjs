@@ -3,51 +3,58 @@
 import "../lib/polyfill.mjs";
 
 import { yamux } from "@chainsafe/libp2p-yamux";
+import { mplex } from "@libp2p/mplex";
+import { createSecp256k1PeerId } from "@libp2p/peer-id-factory";
 import { tcp } from "@libp2p/tcp";
 import { multiaddr } from "@multiformats/multiaddr";
 import { createDecoder, createEncoder } from "@waku/sdk";
 import { createRelayNode } from "@waku/sdk/relay";
 
 import { CLUSTER, PUBSUB_TOPIC, SHARD } from "../lib/constants.mjs";
+import { GossipPeer } from "../lib/gossip-peer.mjs";
 import { Inbox } from "../lib/wait.mjs";
 import { hashOf } from "./codec.mjs";
 
 export const name = "js-waku relay";
 
-// Over WebSocket the node is stock, so its muxer is mplex. Over TCP it gets what a TCP user adds: tcp and yamux.
-export async function makePeer(transport) {
-  const added = transport === "tcp" ? { transports: [tcp()], streamMuxers: [yamux()] } : {};
+// What it is told to and by others can be seen, and what it sends can be chosen.
+export const isObservable = true;
+
+// A key that several peers, one after another, may have.
+export function newIdentity() {
+  return createSecp256k1PeerId();
+}
+
+// Stock is WebSocket and mplex; the rest is what a user adds.
+export async function makePeer({ transport, muxer, listen = [], identity, gossip = {} }) {
   const node = await createRelayNode({
     networkConfig: { clusterId: CLUSTER, shards: [SHARD] },
     defaultBootstrap: false,
     emitSelf: false,
-    libp2p: { hideWebSocketInfo: true, filterMultiaddrs: false, addresses: { listen: [] }, ...added },
+    ...gossip,
+    libp2p: {
+      ...(identity && { peerId: identity }),
+      ...(transport === "tcp" && { transports: [tcp()] }),
+      streamMuxers: [muxer === "yamux" ? yamux() : mplex()],
+      hideWebSocketInfo: true,
+      filterMultiaddrs: false,
+      addresses: { listen },
+    },
   });
   await node.start();
   return new RelayPeer(node);
 }
 
-class RelayPeer {
+// What goes in and out by content topic goes through js-waku's own encoder, decoder and observers.
+class RelayPeer extends GossipPeer {
   #node;
   #inboxes = new Map();
 
   constructor(node) {
+    super(node.libp2p, node.libp2p.services.pubsub, multiaddr);
     this.#node = node;
   }
 
-  get libp2p() {
-    return this.#node.libp2p;
-  }
-
-  dial(address) {
-    return this.#node.libp2p.dial(multiaddr(address));
-  }
-
-  meshPeers() {
-    return this.#node.relay.getMeshPeers(PUBSUB_TOPIC);
-  }
-
-  // What arrives on a content topic from now on.
   inbox(contentTopic) {
     let inbox = this.#inboxes.get(contentTopic);
     if (!inbox) {
@@ -60,13 +67,12 @@ class RelayPeer {
     return inbox;
   }
 
-  // Publishes and returns the message hash as js-waku computes it.
   async publish(contentTopic, payload) {
     const encoder = createEncoder({ contentTopic, pubsubTopic: PUBSUB_TOPIC });
     const message = { payload, timestamp: new Date() };
     const hash = hashOf(PUBSUB_TOPIC, await encoder.toProtoObj(message));
     const { successes, failures } = await this.#node.relay.send(encoder, message);
-    if (successes.length === 0) {
+    if (successes.length === 0 && !this.isAnnouncer) {
       throw new Error(`js-waku sent to nobody: ${JSON.stringify(failures)}`);
     }
     return hash;

@@ -89,6 +89,11 @@ impl Exchange {
         Ok(())
     }
 
+    /// Serves nothing more, and lets go of what was served with: it may well hold the network, and so this.
+    pub fn close(&self) {
+        *self.shared.served.write().unwrap_or_else(PoisonError::into_inner) = ServedProtocols::default();
+    }
+
     /// The protocols served, in the order of their registration.
     pub fn protocols(&self) -> Vec<&'static str> {
         self.shared.served().iter().map(|served| served.protocol()).collect()

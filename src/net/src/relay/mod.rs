@@ -1,10 +1,6 @@
-//! Relay (11/WAKU2-RELAY) behind a small trait, so that another router can take the place of the stock one.
+//! Relay (11/WAKU2-RELAY) behind a small trait, so that another router can take the place of the own one.
 
-mod cluster;
-mod kind;
-mod known_id;
 mod own;
-mod stock;
 
 use bytes::Bytes;
 use levada_engine::Held;
@@ -16,10 +12,7 @@ use crate::error::{PublishError, SubscribeError};
 use crate::inbound::Verdict;
 use crate::peers::PeerHandle;
 
-pub use cluster::ClusterTopics;
-pub use kind::{RouterKind, UnknownRouter};
 pub(crate) use own::own;
-pub use stock::{StockRelay, stock};
 
 /// The protocol id of relay, verbatim on the wire.
 pub const PROTOCOL: &str = "/vac/waku/relay/2.0.0";
@@ -74,17 +67,6 @@ pub trait Relay: NetworkBehaviour {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RelayEvent {
-    /// A message that was not seen before, of a router that does not read into slots.
-    Message {
-        /// The peer that sent it.
-        from: PeerId,
-        /// SHA-256 of `data`.
-        id: [u8; 32],
-        /// The pubsub topic.
-        topic: String,
-        /// The encoded WakuMessage.
-        data: Vec<u8>,
-    },
     /// A peer has joined or left a topic.
     Subscriptions,
     /// Messages to a peer were dropped because its send queue was full or slow.

@@ -6,6 +6,7 @@ mod mux;
 mod noise;
 mod socket;
 mod stock;
+mod tls;
 mod upgrade;
 
 use std::fmt;
@@ -26,6 +27,7 @@ use libp2p::{PeerId, dns, tcp, websocket};
 use crate::error::NetError;
 use noise::NoiseKeys;
 use socket::Socket;
+pub use tls::{TlsError, TlsFiles};
 
 /// From the first byte to a multiplexed, authenticated connection. nwaku gives up after the same time.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,9 +38,9 @@ const WEBSOCKET_FRAME_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TransportKind {
     /// Our own, which copies a payload once in each direction.
+    #[default]
     Levada,
     /// The one that comes with rust-libp2p.
-    #[default]
     Stock,
 }
 
@@ -72,10 +74,17 @@ impl FromStr for TransportKind {
 ///
 /// # Errors
 ///
-/// [`NetError`] if the keys of the secure channel cannot be made from the identity.
-pub fn build(keypair: &Keypair, kind: TransportKind) -> Result<Boxed<(PeerId, StreamMuxerBox)>, NetError> {
+/// [`NetError`] if the keys of the secure channel cannot be made from the identity, or those of TLS from the files.
+pub fn build(
+    keypair: &Keypair,
+    kind: TransportKind,
+    websocket_tls: Option<&TlsFiles>,
+) -> Result<Boxed<(PeerId, StreamMuxerBox)>, NetError> {
     let mut websocket = websocket::Config::new(resolving());
     websocket.set_max_data_size(WEBSOCKET_FRAME_BYTES_MAX);
+    if let Some(files) = websocket_tls {
+        websocket.set_tls_config(files.load()?);
+    }
     let socket = OrTransport::new(websocket, resolving());
     match kind {
         TransportKind::Stock => Ok(TransportTimeout::new(stock::upgrade(socket, keypair)?, HANDSHAKE_TIMEOUT).boxed()),

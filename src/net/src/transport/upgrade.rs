@@ -33,7 +33,10 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     set_up(socket, keys, is_initiator).await.inspect_err(|error| {
-        HANDSHAKES_REFUSED.add(1);
+        // A record that did not open has been counted as that.
+        if !matches!(error, TransportError::RecordRefused) {
+            HANDSHAKES_REFUSED.add(1);
+        }
         tracing::debug!(%error, "a connection was not set up");
     })
 }
@@ -55,7 +58,9 @@ where
     let mut agreed = handshake(negotiated, keys, is_initiator).await?;
     let muxer = match agreed.muxer {
         Some(muxer) => muxer,
-        None => negotiate_muxer(&mut agreed.secure, is_initiator).await?,
+        None => negotiate_muxer(&mut agreed.secure, is_initiator)
+            .await
+            .map_err(|error| if agreed.secure.has_refused() { TransportError::RecordRefused } else { error })?,
     };
     let muxer = if muxer == yamux::PROTOCOL {
         StreamMuxerBox::new(Muxer::new(agreed.secure, Yamux::new(is_initiator)))

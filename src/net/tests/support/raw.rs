@@ -1,12 +1,12 @@
-//! A peer that is no node of ours: a bare swarm with the stock router, and metadata under the test's control.
+//! A peer that is no node of ours: a bare swarm with rust-libp2p's router, and metadata under the test's control.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
-use levada_net::relay::{StockRelay, stock};
 use levada_net::{METADATA_PROTOCOL, Multiaddr, NetConfig, NodeKey, RELAY_PROTOCOL};
+use levada_stock::{Gossipsub, gossipsub};
 use libp2p::core::Transport;
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::Boxed;
@@ -80,7 +80,7 @@ impl Codec for ToTheEnd {
 
 #[derive(NetworkBehaviour)]
 pub struct Protocols {
-    pub relay: StockRelay,
+    pub relay: Gossipsub,
     pub metadata: Toggle<Behaviour<ToTheEnd>>,
 }
 
@@ -103,7 +103,7 @@ pub fn peer(muxer: &Muxer, metadata: bool, message_bytes_max: usize) -> RawPeer 
             streams,
         )
     });
-    let protocols = Protocols { relay: stock(&router).unwrap(), metadata: metadata.into() };
+    let protocols = Protocols { relay: gossipsub(&router).unwrap(), metadata: metadata.into() };
     swarm(&key, muxer, protocols)
 }
 

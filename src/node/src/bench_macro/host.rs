@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::thread::JoinHandle;
 
 use super::orders::{Answer, Measured, Order, Role, Setup, Workload, line_of, said};
-use super::{Configuration, MacroError, NODE_COMMAND, Options, machine, node};
+use super::{Configuration, MacroError, NODE_COMMAND, Options, Router, machine, node};
 
 /// Cores of the nodes, counted round: the publisher's, and those from which the others begin.
 const PUBLISHER_CORE: usize = 0;
@@ -77,29 +77,31 @@ impl Started {
         let setup = |role, core, dial| Setup {
             role,
             core,
-            router: configuration.router.to_string(),
+            router: configuration.router.name.to_owned(),
             transport: configuration.transport.to_string(),
             dial,
             work,
             window: options.window,
             receivers: options.peers,
+            net_workers: options.net_workers,
         };
         let first = OTHER_CORES + options.hops - 1;
         let mut receivers = Vec::with_capacity(options.peers);
         for number in 0..options.peers {
             let setup = setup(Role::Receiver(number as u32), first + number, Vec::new());
-            receivers.push(Remote::start(options, &setup, said.try_clone()?.into())?);
+            receivers.push(Remote::start(options, configuration.router, &setup, said.try_clone()?.into())?);
         }
         drop(said);
         let mut dial: Vec<String> = receivers.iter().map(|node| node.address.clone()).collect();
         let mut relay = None;
         if options.hops == 2 {
             let setup = setup(Role::Relay, OTHER_CORES, dial);
-            let node = Remote::start(options, &setup, heard.try_clone()?.into())?;
+            let node = Remote::start(options, configuration.router, &setup, heard.try_clone()?.into())?;
             dial = vec![node.address.clone()];
             relay = Some(node);
         }
-        let publisher = Remote::start(options, &setup(Role::Publisher, PUBLISHER_CORE, dial), heard.into())?;
+        let publisher =
+            Remote::start(options, configuration.router, &setup(Role::Publisher, PUBLISHER_CORE, dial), heard.into())?;
         Ok(Self { publisher, relay, receivers })
     }
 
@@ -138,13 +140,13 @@ enum Runs {
 }
 
 impl Remote {
-    fn start(options: &Options, setup: &Setup, feedback: OwnedFd) -> Result<Self, MacroError> {
+    fn start(options: &Options, router: Router, setup: &Setup, feedback: OwnedFd) -> Result<Self, MacroError> {
         let (ours, theirs) = UnixStream::pair()?;
         let runs = if options.processes == 1 {
             let moved_bytes = options.moved_bytes;
             let work = move || {
                 // The other end of the stream learns of every error.
-                let _ = node::serve(theirs, feedback, moved_bytes);
+                let _ = node::serve(theirs, feedback, &[router], moved_bytes);
             };
             Runs::Thread(std::thread::Builder::new().name("macro".to_owned()).spawn(work)?)
         } else {

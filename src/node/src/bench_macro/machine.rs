@@ -10,10 +10,19 @@ pub fn bind(position: usize) {
     }
 }
 
+/// Processor time of all threads of the process that run still, in nanoseconds; 0 where the system does not tell.
+pub fn process_cpu_ns() -> u64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    threads.map(|thread| first_number(&read_to_string(thread.path().join("schedstat")).unwrap_or_default())).sum()
+}
+
 /// Processor time of the calling thread so far, in nanoseconds; 0 where the system does not tell.
 pub fn thread_cpu_ns() -> u64 {
-    let times = read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    times.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or_default()
+    first_number(&read_to_string("/proc/thread-self/schedstat").unwrap_or_default())
+}
+
+fn first_number(text: &str) -> u64 {
+    text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 /// Most resident memory of the process since its start, or since [`forget_peak`], in bytes; 0 where the system does not tell.

@@ -7,6 +7,7 @@
 //! ```
 //! Every node is one thread on a core of its own, as far as there are cores: a runtime for the network, and on the same thread the
 //! path of [`crate::topology`], which is turned whenever the network brings something. So each counter of a thread is that of a node.
+//! With network workers a node has threads beside, on the same core, and must be a process, whose counters are then those of the node.
 
 mod bound;
 mod error;
@@ -17,14 +18,16 @@ mod node;
 mod orders;
 mod publisher;
 mod report;
+mod router;
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use levada_net::{RouterKind, TransportKind};
+use levada_net::TransportKind;
 
 pub use error::MacroError;
 pub use report::{NodeColumns, Report, Row};
+pub use router::{Router, Start};
 
 use bound::Bound;
 use report::Run;
@@ -49,6 +52,8 @@ pub struct Options {
     pub hops: usize,
     /// 1: the nodes are threads of this process. 2: each is a process.
     pub processes: usize,
+    /// Threads of each node that connections are spread over, with two processes only. 0: the node's own thread has all of them.
+    pub net_workers: usize,
     /// Runs of each configuration.
     pub runs: usize,
     /// Routers and transports, each pair a configuration.
@@ -59,10 +64,10 @@ pub struct Options {
 }
 
 /// What a row of the report is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Configuration {
-    /// Whose relay router all nodes have.
-    pub router: RouterKind,
+    /// The relay router that all nodes have.
+    pub router: Router,
     /// Whose transport.
     pub transport: TransportKind,
 }
@@ -76,7 +81,9 @@ impl Options {
             ("runs", self.runs, 1, usize::MAX),
             ("peers", self.peers, 1, PEERS_MAX),
             ("hops", self.hops, 1, 2),
-            ("processes", self.processes, 1, 2),
+            // Threads are told apart by the process whose they are.
+            ("processes", self.processes, if self.net_workers > 0 { 2 } else { 1 }, 2),
+            ("net-workers", self.net_workers, 0, NET_WORKERS_MAX),
         ];
         let wrong = bounds.into_iter().find(|(_, given, min, max)| !(min..=max).contains(&given));
         wrong.map_or(Ok(()), |(option, given, min, max)| Err(MacroError::Option { option, given, min, max }))
@@ -88,8 +95,11 @@ pub fn nothing_counted() -> u64 {
     0
 }
 
-/// Receivers that both routers keep in the mesh of one node (gossipsub's D).
-pub const PEERS_MAX: usize = 6;
+/// Threads that connections of one node are spread over.
+pub const NET_WORKERS_MAX: usize = 64;
+
+/// Receivers that a node keeps in its mesh. Beyond gossipsub's D of six, D is their number.
+pub const PEERS_MAX: usize = 8;
 
 /// So many of the largest messages find room in the queue to one peer, whichever router has it.
 pub const WINDOW_MAX: usize = 48;
@@ -109,7 +119,8 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
             let run = Run { nodes, bound: Bound::measure(options)? };
             let (rate, of, Configuration { router, transport }) = (run.msg_per_s(options), options.runs, configuration);
             progress(&format!(
-                "run {number}/{of}, router {router}, transport {transport}: {rate:.0} msg/s, bound {:.0}",
+                "run {number}/{of}, router {}, transport {transport}: {rate:.0} msg/s, bound {:.0}",
+                router.name,
                 run.bound.msg_per_s(options)
             ));
             runs.push(run);
@@ -122,13 +133,15 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
 /// Is one node of a benchmark that another process runs: orders come over standard input, which is a socket; standard output is the
 /// way of the feedback.
 ///
+/// `routers` are those that the benchmark may name.
+///
 /// # Errors
 /// [`MacroError::Node`] if these are not what they should be.
-pub fn serve_process() -> Result<(), MacroError> {
+pub fn serve_process(routers: &[Router]) -> Result<(), MacroError> {
     let orphan = |source: std::io::Error| MacroError::Node(format!("no benchmark has started this process: {source}"));
     let control = std::io::stdin().as_fd().try_clone_to_owned().map_err(orphan)?;
     let feedback = std::io::stdout().as_fd().try_clone_to_owned().map_err(orphan)?;
-    node::serve(UnixStream::from(control), feedback, nothing_counted).map_err(orphan)
+    node::serve(UnixStream::from(control), feedback, routers, nothing_counted).map_err(orphan)
 }
 
 #[cfg(test)]
@@ -145,6 +158,7 @@ mod tests {
             peers: 1,
             hops: 1,
             processes: 1,
+            net_workers: 0,
             runs: 1,
             configurations: Vec::new(),
             moved_bytes: nothing_counted,
@@ -157,6 +171,7 @@ mod tests {
             (Options { peers: PEERS_MAX + 1, ..right() }, "peers"),
             (Options { hops: 3, ..right() }, "hops"),
             (Options { processes: 0, ..right() }, "processes"),
+            (Options { net_workers: 1, ..right() }, "processes"),
         ] {
             let error = run(&wrong, |_| ()).expect_err(option).to_string();
             assert!(error.starts_with(&format!("--{option}=")), "{error}");

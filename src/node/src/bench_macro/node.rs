@@ -5,14 +5,20 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Socket;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
-use levada_archive::MemoryArchive;
+use levada_archive::{Archive, MemoryArchive, RetentionPolicy};
 use levada_benches::micro::Counts;
 use levada_benches::workload;
-use levada_engine::{Arena, ArenaConfig, Held, Invoker, Waker};
-use levada_net::{Inbound, NetConfig, NetHandle, NodeKey, Refused, peer_address};
+use levada_engine::seen::Set;
+use levada_engine::{Arena, ArenaConfig, Counter, Held, Invoker, Waker};
+use levada_net::counters::CROSS_WORKER_WAKES;
+use levada_net::{Inbound, MeshDegrees, NetConfig, NetHandle, NodeKey, Refused, peer_address};
 use levada_stages::event::Interest;
+use levada_stages::filter::Limits;
 use levada_wire::waku::WakuRecord;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
@@ -25,9 +31,10 @@ use super::handler::{HandlingArchive, SharedLog};
 use super::machine;
 use super::orders::{Answer, Measured, Order, Role, Setup, line_of, said};
 use super::publisher::Publisher;
+use super::router::Router;
 use crate::node::egress;
 use crate::node::ingress::Ingress;
-use crate::topology::{self, Ends, Plan, Shared};
+use crate::topology::{self, Ends, Plan, Shared, Wakers};
 
 /// Payload memory of a node. Much more than a window, for what routers keep to be asked for again.
 const ARENA_BYTES: usize = 128 << 20;
@@ -47,15 +54,21 @@ const MESH_TIME_MAX: Duration = Duration::from_secs(30);
 /// Between two looks at the mesh.
 const MESH_LOOK: Duration = Duration::from_millis(5);
 
+/// The last byte of the first receiver's address on loopback.
+const FIRST_RECEIVER: u8 = 2;
+
+/// More peers than this no mesh has (gossipsub's D_hi), when there are many receivers.
+const MANY_PEERS_MAX: usize = 12;
+
 /// How often stages have their chores done, as a worker does it.
 const CHORES: Duration = Duration::from_millis(100);
 
 /// Is a node until `control` ends: the first line sets it up, each other one is an [`Order`]. `feedback` is the publisher's end or a
-/// receiver's end of the pipe. `moved_bytes` tells what the calling thread has copied.
+/// receiver's end of the pipe. `routers` are those that the set-up may name. `moved_bytes` tells what the calling thread has copied.
 ///
 /// # Errors
 /// The stream broke. What the node itself cannot do is an [`Answer::Failed`].
-pub fn serve(control: Socket, feedback: OwnedFd, moved_bytes: fn() -> u64) -> io::Result<()> {
+pub fn serve(control: Socket, feedback: OwnedFd, routers: &[Router], moved_bytes: fn() -> u64) -> io::Result<()> {
     control.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -63,7 +76,7 @@ pub fn serve(control: Socket, feedback: OwnedFd, moved_bytes: fn() -> u64) -> io
         let mut control = Control { lines: BufReader::new(read).lines(), write };
         let Some(setup) = control.next::<Setup>().await? else { return Ok(()) };
         machine::bind(setup.core);
-        match BenchNode::start(&setup, feedback, moved_bytes).await {
+        match BenchNode::start(&setup, feedback, routers, moved_bytes).await {
             Ok(node) => node.follow(control, &setup).await,
             Err(error) => control.say(&Answer::Failed { reason: error.to_string() }).await,
         }
@@ -89,7 +102,32 @@ impl Control {
 /// The way in, which wakes whoever turns the path.
 struct Door {
     ingress: Ingress,
-    ready: Arc<Notify>,
+    bell: Arc<Bell>,
+}
+
+/// Tells the node's thread that the path has something to do.
+struct Bell {
+    ready: Notify,
+    /// It was rung since the path was turned last.
+    is_rung: AtomicBool,
+    home: ThreadId,
+    /// Times that it was rung by another thread.
+    wakes: Counter,
+}
+
+impl Bell {
+    /// For the calling thread.
+    fn new() -> Self {
+        let home = std::thread::current().id();
+        Self { ready: Notify::new(), is_rung: AtomicBool::new(false), home, wakes: Counter::new() }
+    }
+
+    fn ring(&self) {
+        if !self.is_rung.swap(true, AcqRel) && std::thread::current().id() != self.home {
+            self.wakes.add(1);
+        }
+        self.ready.notify_one();
+    }
 }
 
 impl Inbound for Door {
@@ -101,9 +139,13 @@ impl Inbound for Door {
         self.ingress.topic(name)
     }
 
+    fn seen(&self) -> Option<Arc<Set>> {
+        self.ingress.seen()
+    }
+
     fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused> {
         let taken = self.ingress.offer(message);
-        self.ready.notify_one();
+        self.bell.ring();
         taken
     }
 }
@@ -111,19 +153,22 @@ impl Inbound for Door {
 struct BenchNode {
     net: NetHandle,
     invoker: Invoker<WakuRecord>,
-    ready: Arc<Notify>,
+    bell: Arc<Bell>,
     log: SharedLog,
     arena: Arc<Arena<WakuRecord>>,
     publisher: Option<Publisher>,
+    /// Whether the node has threads beside this one, and the process to itself.
+    has_workers: bool,
     moved_bytes: fn() -> u64,
     /// As they stood at the beginning.
     before: Stand,
 }
 
-/// What only grows, on the node's thread.
+/// What only grows, on the node's threads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stand {
     counts: Counts,
+    wakes: u64,
     cpu_ns: u64,
     moved_bytes: u64,
 }
@@ -131,7 +176,14 @@ struct Stand {
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl BenchNode {
-    async fn start(setup: &Setup, feedback: OwnedFd, moved_bytes: fn() -> u64) -> Result<Self, Failure> {
+    async fn start(
+        setup: &Setup,
+        feedback: OwnedFd,
+        routers: &[Router],
+        moved_bytes: fn() -> u64,
+    ) -> Result<Self, Failure> {
+        let router =
+            routers.iter().find(|router| router.name == setup.router).ok_or("no such router in this program")?;
         let (mut reader, mut writer) = (None, None);
         match setup.role {
             Role::Publisher => reader = Some(pipe::Receiver::from_owned_fd(feedback)?),
@@ -139,30 +191,36 @@ impl BenchNode {
             Role::Receiver(number) => writer = Some((PipeWriter::from(feedback), number)),
         }
         let arena = Arena::new(&ArenaConfig::with_budget(ARENA_BYTES, MESSAGE_BYTES_MAX))?;
-        let shared = Shared::new(CACHE_MESSAGES, ARENA_BYTES);
+        let shared = Shared::new(CACHE_MESSAGES, ARENA_BYTES, Limits::default());
         let topic = shared.topics.intern(workload::PUBSUB_TOPIC)?;
         shared.events.open(Interest::Topic(topic));
-        for (subscriber, content_topic) in [(1, workload::CONTENT_TOPIC), (2, workload::OTHER_CONTENT_TOPIC)] {
-            shared.subscriptions.subscribe(subscriber, topic, content_topic)?;
+        for (subscriber, content_topic) in [(b"1", workload::CONTENT_TOPIC), (b"2", workload::OTHER_CONTENT_TOPIC)] {
+            shared.subscriptions.subscribe(subscriber, workload::PUBSUB_TOPIC, content_topic, Instant::now())?;
         }
         let log = SharedLog::default();
         let archive = HandlingArchive::new(Box::new(MemoryArchive::new(ARCHIVE_BYTES)), log.clone(), writer);
-        let plan = Plan { lanes: 1, message_bytes_max: MESSAGE_BYTES_MAX, archive: Some(Box::new(archive)) };
-        let (ready, egress_ready) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let archive: Option<Box<dyn Archive>> = Some(Box::new(archive));
+        let retention = RetentionPolicy::default();
+        let plan = Plan { lanes: 1, message_bytes_max: MESSAGE_BYTES_MAX, archive, retention };
+        let (bell, egress_ready) = (Arc::new(Bell::new()), Arc::new(Notify::new()));
         let told = egress_ready.clone();
         let egress_waker = Waker::from_callback(move || told.notify_one());
         // Nobody waits for an answer: messages enter by the network only.
         let quiet = Waker::from_callback(|| ());
-        let (drawing, ends) = topology::draw(arena.clone(), &shared, plan, &egress_waker, &quiet)?;
+        // What filter finds wanted has no subscriber to go to: its sink is dropped, and so is what comes there.
+        let wakers = Wakers { egress: egress_waker, wanted: quiet.clone(), answers: quiet };
+        let (drawing, ends) = topology::draw(arena.clone(), &shared, plan, &wakers)?;
         let Ends { ingress, egress, .. } = ends;
-        let door = Door { ingress: Ingress::new(ingress, shared.topics.clone()), ready: ready.clone() };
-        let (net, task) = levada_net::start(net_config(setup)?, Arc::new(door)).await?;
+        let door =
+            Door { ingress: Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()), bell: bell.clone() };
+        let (net, task) = (router.start)(net_config(setup)?, Arc::new(door)).await?;
         tokio::spawn(task);
         tokio::spawn(egress::run(egress, egress_ready, shared.topics.clone(), net.clone()));
         net.subscribe(workload::PUBSUB_TOPIC).await?;
         let publisher = reader.map(|feedback| Publisher::new(setup, net.clone(), arena.clone(), feedback));
         let invoker = drawing.invoker();
-        Ok(Self { net, invoker, ready, log, arena, publisher, moved_bytes, before: Stand::default() })
+        let has_workers = setup.net_workers > 0;
+        Ok(Self { net, invoker, bell, log, arena, publisher, has_workers, moved_bytes, before: Stand::default() })
     }
 
     /// Turns the path and follows orders until none come any more.
@@ -172,9 +230,10 @@ impl BenchNode {
         let mut chores = interval(CHORES);
         chores.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            self.bell.is_rung.store(false, Release);
             self.invoker.turn_until_idle();
             tokio::select! {
-                () = self.ready.notified() => {}
+                () = self.bell.ready.notified() => {}
                 _ = chores.tick() => self.invoker.housekeep(),
                 order = control.next() => {
                     let Some(order) = order? else { return Ok(()) };
@@ -214,13 +273,19 @@ impl BenchNode {
 
     fn stand(&self) -> Stand {
         let moved_bytes = (self.moved_bytes)();
-        Stand { counts: Counts::of_thread(), cpu_ns: machine::thread_cpu_ns(), moved_bytes }
+        let [cross_wakes, bell] = [&CROSS_WORKER_WAKES, &self.bell.wakes].map(Counter::value);
+        if self.has_workers {
+            let (counts, cpu_ns) = (Counts::now(), machine::process_cpu_ns());
+            return Stand { counts, wakes: cross_wakes + bell, cpu_ns, moved_bytes };
+        }
+        Stand { counts: Counts::of_thread(), wakes: bell, cpu_ns: machine::thread_cpu_ns(), moved_bytes }
     }
 
     fn measured(&self) -> Measured {
         let (before, now) = (self.before, self.stand());
         Measured {
             counts: now.counts.since(&before.counts),
+            wakes: now.wakes - before.wakes,
             cpu_ns: now.cpu_ns - before.cpu_ns,
             moved_bytes: now.moved_bytes - before.moved_bytes,
             rss_bytes_max: machine::peak_bytes(),
@@ -230,14 +295,24 @@ impl BenchNode {
     }
 }
 
-/// Loopback TCP on a port of the system's choice.
+/// Loopback TCP on a port of the system's choice; each receiver has an address of its own, as peers elsewhere have.
 fn net_config(setup: &Setup) -> Result<NetConfig, Failure> {
     let mut net = NetConfig::new(NodeKey::generate());
-    net.listen_address = Ipv4Addr::LOCALHOST.into();
+    net.listen_address = match setup.role {
+        Role::Publisher | Role::Relay => Ipv4Addr::LOCALHOST.into(),
+        Role::Receiver(number) => Ipv4Addr::new(127, 0, 0, FIRST_RECEIVER + number as u8).into(),
+    };
+    if setup.receivers > net.mesh.target {
+        net.mesh = MeshDegrees {
+            target: setup.receivers,
+            low: setup.receivers,
+            high: MANY_PEERS_MAX,
+            ..MeshDegrees::default()
+        };
+    }
     (net.tcp_port, net.websocket_port) = (0, None);
-    net.message_bytes_max = MESSAGE_BYTES_MAX;
+    (net.message_bytes_max, net.workers) = (MESSAGE_BYTES_MAX, setup.net_workers);
     net.static_peers = setup.dial.iter().map(|text| peer_address(text)).collect::<Result<_, _>>()?;
-    net.router = setup.router.parse()?;
     net.transport = setup.transport.parse()?;
     Ok(net)
 }

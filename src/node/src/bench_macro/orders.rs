@@ -36,6 +36,8 @@ pub struct Setup {
     pub window: usize,
     /// How many receivers give feedback.
     pub receivers: usize,
+    /// Threads of the node that connections are spread over; with none, they are on the node's own.
+    pub net_workers: usize,
 }
 
 /// The messages of a run: those measured are numbered from 0, those of the warm-up come behind them.
@@ -118,9 +120,11 @@ pub enum Answer {
 /// What a node has counted.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Measured {
-    /// The counters of production, those of the node's thread.
+    /// The counters of production, those of the node's threads.
     pub counts: Counts,
-    /// Processor time of the node's thread, in nanoseconds.
+    /// Times that a thread of the node has woken another one for a connection or for the path.
+    pub wakes: u64,
+    /// Processor time of the node's threads, in nanoseconds.
     pub cpu_ns: u64,
     /// Bytes moved by the thread's calls of `memcpy`, where the program counts them.
     pub moved_bytes: u64,

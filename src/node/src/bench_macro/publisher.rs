@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use levada_benches::workload;
-use levada_engine::{Arena, ClaimError};
+use levada_engine::{Arena, ClaimError, HeldUnique};
 use levada_net::NetHandle;
 use levada_stages::unix_ns;
+use levada_wire::hash::{Job, Scratch, hash_many};
 use levada_wire::waku::WakuRecord;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
+use super::WINDOW_MAX;
 use super::handler::{FEEDBACK_BYTES, NUMBER_BYTES};
 use super::orders::{Setup, Workload};
 
@@ -31,6 +33,9 @@ pub struct Publisher {
     templates: Templates,
     feedback: pipe::Receiver,
     window: u64,
+    /// Messages that are not published yet, and their lengths: at most a window of them.
+    made: Vec<(HeldUnique<WakuRecord>, usize)>,
+    scratch: Scratch,
     published: u64,
     /// Messages handled by each receiver.
     handled: Vec<u64>,
@@ -41,20 +46,26 @@ impl Publisher {
     pub fn new(setup: &Setup, net: NetHandle, arena: Arc<Arena<WakuRecord>>, feedback: pipe::Receiver) -> Self {
         let templates = Templates::new(setup.work.seed);
         let (window, handled) = (setup.window as u64, vec![0; setup.receivers]);
-        Self { net, arena, templates, feedback, window, published: 0, handled }
+        let (made, scratch) = (Vec::with_capacity(WINDOW_MAX), Scratch::new());
+        Self { net, arena, templates, feedback, window, made, scratch, published: 0, handled }
     }
 
     /// Publishes the warm-up or the messages measured; gives the time until every receiver has handled the last, in nanoseconds.
     pub async fn publish(&mut self, work: &Workload, warm_up: bool) -> io::Result<u64> {
         let (sizes, first) = if warm_up { (work.warm_up(), work.messages) } else { (work.measured(), 0) };
         let started = Instant::now();
-        for (position, payload_bytes) in sizes.into_iter().enumerate() {
+        let mut published = 0;
+        while published < sizes.len() {
             while self.in_flight() >= self.window {
                 self.hear().await?;
             }
-            self.publish_one((first + position) as u64, payload_bytes).await?;
-            // The network shares the thread, and sends this one before the next is made: publishers do not wait for a window to fill.
-            tokio::task::yield_now().await;
+            let room = (self.window - self.in_flight()) as usize;
+            let count = room.min(sizes.len() - published);
+            for (number, payload_bytes) in (first + published..).zip(&sizes[published..published + count]) {
+                self.make(number as u64, *payload_bytes).await?;
+            }
+            self.publish_made().await?;
+            published += count;
         }
         while self.in_flight() > 0 {
             self.hear().await?;
@@ -67,7 +78,8 @@ impl Publisher {
         self.published - self.handled.iter().copied().min().unwrap_or_default()
     }
 
-    async fn publish_one(&mut self, number: u64, payload_bytes: usize) -> io::Result<()> {
+    /// Makes a message in its slot.
+    async fn make(&mut self, number: u64, payload_bytes: usize) -> io::Result<()> {
         let template = self.templates.numbered(number, payload_bytes);
         let since = Instant::now();
         let mut slot = loop {
@@ -83,9 +95,25 @@ impl Publisher {
         slot.payload_mut()[..template.len()].copy_from_slice(template);
         slot.set_len(template.len());
         workload::restamp(&mut slot.payload_mut()[..template.len()], unix_ns());
-        let data = slot.share().hold().into_bytes();
-        self.net.queue_publish(workload::PUBSUB_TOPIC, data, None).await.map_err(io::Error::other)?;
-        self.published += 1;
+        self.made.push((slot.hold(), template.len()));
+        Ok(())
+    }
+
+    /// Publishes what was made. The ids are computed side by side, as a node's path computes those of publications that wait.
+    async fn publish_made(&mut self) -> io::Result<()> {
+        let count = self.made.len();
+        let (mut jobs, mut ids) = ([Job::message_id(&[]); WINDOW_MAX], [[0; 32]; WINDOW_MAX]);
+        for (job, (slot, bytes)) in jobs.iter_mut().zip(&mut self.made) {
+            *job = Job::message_id(&slot.payload_mut()[..*bytes]);
+        }
+        hash_many(&jobs[..count], &mut ids[..count], &mut self.scratch);
+        for ((slot, _), id) in self.made.drain(..).zip(ids) {
+            let data = slot.share().into_bytes();
+            self.net.queue_publish(workload::PUBSUB_TOPIC, data, Some(id)).await.map_err(io::Error::other)?;
+            self.published += 1;
+            // The network shares the thread, and sends this one before the next: it does not wait for a queue to fill.
+            tokio::task::yield_now().await;
+        }
         Ok(())
     }
 

@@ -66,6 +66,7 @@ pub struct Row {
     pub peers: usize,
     pub hops: usize,
     pub processes: usize,
+    pub net_workers: usize,
     pub window: usize,
     pub msgs: usize,
     pub payload_profile: String,
@@ -106,11 +107,12 @@ impl Row {
             placement: "invoker".to_owned(),
             hash: "multi".to_owned(),
             digests: 2,
-            router: configuration.router.to_string(),
+            router: configuration.router.name.to_owned(),
             transport: configuration.transport.to_string(),
             peers: options.peers,
             hops: options.hops,
             processes: options.processes,
+            net_workers: options.net_workers,
             window: options.window,
             msgs: options.messages,
             payload_profile: workload::PROFILE_NAME.to_owned(),
@@ -162,6 +164,9 @@ pub struct NodeColumns {
     pub rx_allocs_per_msg: f64,
     pub tx_allocs_per_msg: f64,
     pub relay_allocs_per_msg: f64,
+    pub rx_wakes_per_msg: f64,
+    pub tx_wakes_per_msg: f64,
+    pub relay_wakes_per_msg: f64,
     pub rx_cpu_ns_per_msg: f64,
     pub tx_cpu_ns_per_msg: f64,
     pub relay_cpu_ns_per_msg: f64,
@@ -199,6 +204,9 @@ impl NodeColumns {
             rx_allocs_per_msg: rx(|node| node.counts.allocations),
             tx_allocs_per_msg: tx(|node| node.counts.allocations),
             relay_allocs_per_msg: relay(|node| node.counts.allocations),
+            rx_wakes_per_msg: rx(|node| node.wakes),
+            tx_wakes_per_msg: tx(|node| node.wakes),
+            relay_wakes_per_msg: relay(|node| node.wakes),
             rx_cpu_ns_per_msg: rx(|node| node.cpu_ns),
             tx_cpu_ns_per_msg: tx(|node| node.cpu_ns),
             relay_cpu_ns_per_msg: relay(|node| node.cpu_ns),
@@ -233,7 +241,8 @@ relay_ of the node between them (two hops). ns_per_msg is from the publication t
 interarrival_ns is between two messages at the handler; with several receivers both are those of the slowest.
 placement invoker: the node's one thread turns the path itself, whenever the network brings something.
 rx_copies_per_msg are payload copies by our own code up to the archive, which makes rx_archive_copies_per_msg; those that libp2p makes
-inside are in no counter. cpu_ns is processor time of a node's thread, system calls included.
+inside are in no counter. wakes: a thread of the node woke another one, for a connection or the path. cpu_ns is processor time of a node's
+threads, system calls included.
 bound_msg_per_s: a bare TCP sender with a length prefix, ChaCha20-Poly1305 in place and one SHA-256, right after each run, on the
 same cores; ratio_to_bound is the median of msg_per_s / bound_msg_per_s of neighbours. sha2: a bare loop of that crate over the messages.
 rss_peak is of all nodes together: of the process they share (with one process, what earlier runs left is in it), or of two and more.

@@ -232,10 +232,6 @@ impl Config {
             _ => unreachable!("{name} is declared an address"),
         };
         let Value::Nat(nat) = settings.value("nat") else { unreachable!("nat is declared so") };
-        let seconds = |name| match settings.value(name) {
-            Value::Duration(duration) => *duration,
-            _ => unreachable!("{name} is declared seconds"),
-        };
         let node_key = settings.of("nodekey").values.first().and_then(|value| match value {
             Value::NodeKey(key) => Some(key.clone()),
             _ => None,
@@ -267,7 +263,7 @@ impl Config {
             store_node: settings.texts("storenode").pop(),
             filter: settings.bool("filter"),
             filter_node: settings.texts("filternode").pop(),
-            filter_subscription_timeout: seconds("filter-subscription-timeout"),
+            filter_subscription_timeout: settings.duration("filter-subscription-timeout"),
             filter_max_peers_to_serve: settings.number("filter-max-peers-to-serve"),
             filter_max_criteria: settings.number("filter-max-criteria"),
             rate_limits: RateLimits::of(&settings.texts("rate-limit")),
@@ -291,7 +287,7 @@ impl Config {
             workers: Some(settings.number("workers")).filter(|workers| *workers != 0),
             arena_bytes: settings.number("arena-bytes"),
             wait: WaitPreset::named(settings.text("wait")).expect(TABLED),
-            drain_timeout: seconds("drain-timeout"),
+            drain_timeout: settings.duration("drain-timeout"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The value of every key after precedence: flag, then environment, then file, then default.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::error::ConfigError;
 use super::key::{Effect, Key, Table};
@@ -66,6 +67,11 @@ impl Settings {
     pub(crate) fn bool(&self, name: &str) -> bool {
         let Value::Bool(flag) = self.value(name) else { unreachable!("{name} is declared a bool") };
         *flag
+    }
+
+    pub(crate) fn duration(&self, name: &str) -> Duration {
+        let Value::Duration(duration) = self.value(name) else { unreachable!("{name} is declared seconds") };
+        *duration
     }
 
     /// A number whose declared bounds fit the type that the caller asks for.

@@ -1,4 +1,5 @@
-//! The one table of keys: what this version acts on here and in the modules `services` and `discovery`, what it only accepts in the `accepted` module.
+//! The one table of keys: what this version acts on here and in the modules `services` and `discovery`, what it only accepts in the
+//! `accepted` module.
 //!
 //! Names and defaults are nwaku v0.38.1's, except that `store`, `lightpush`, `rest`, `metrics-server` and `websocket-support` are on and
 //! the archive's file is Levada's own.

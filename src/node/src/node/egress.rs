@@ -22,6 +22,8 @@ pub async fn run(mut lanes: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, topics: A
                 match record.origin {
                     Origin::Gossip => verdicts.push((envelope, verdict(record.verdict))),
                     Origin::Publish => publish(envelope, &topics, &net).await,
+                    // The relay stage keeps it back.
+                    Origin::Push => {}
                 }
             }
             // The only error is that the network has stopped, and then no verdict matters.

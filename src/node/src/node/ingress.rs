@@ -3,24 +3,30 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use levada_engine::seen::Set;
 use levada_engine::{Arena, Counter, Held, PushError, Source};
 use levada_net::{Inbound, Refused};
+use levada_stages::seen::SeenSet;
 use levada_wire::waku::{TopicTable, WakuRecord};
+
+/// The router and the path tell their marks in the set of seen ids apart.
+const _: () = assert!(levada_net::SEEN_MARKS & levada_stages::seen::SEEN_MARKS == 0);
 
 /// Receives what relay delivers.
 #[derive(Debug)]
 pub struct Ingress {
     lanes: Vec<Source<WakuRecord>>,
     topics: Arc<TopicTable>,
+    seen: Arc<SeenSet>,
     closed: AtomicBool,
     /// Messages on a pubsub topic this node takes no part in.
     pub unknown_topic: Counter,
 }
 
 impl Ingress {
-    /// A way into `lanes`, which share one arena.
-    pub fn new(lanes: Vec<Source<WakuRecord>>, topics: Arc<TopicTable>) -> Self {
-        Self { lanes, topics, closed: AtomicBool::new(false), unknown_topic: Counter::new() }
+    /// A way into `lanes`, which share one arena and the ids they have `seen`.
+    pub fn new(lanes: Vec<Source<WakuRecord>>, topics: Arc<TopicTable>, seen: Arc<SeenSet>) -> Self {
+        Self { lanes, topics, seen, closed: AtomicBool::new(false), unknown_topic: Counter::new() }
     }
 
     /// Takes nothing more: the node is going down.
@@ -53,6 +59,10 @@ impl Inbound for Ingress {
         let topic = self.topics.find(name);
         self.unknown_topic.add(u64::from(topic.is_none()));
         topic
+    }
+
+    fn seen(&self) -> Option<Arc<Set>> {
+        Some(self.seen.ids().clone())
     }
 
     fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused> {

@@ -7,6 +7,7 @@ mod error;
 mod filter;
 pub(crate) mod ingress;
 mod pages;
+mod peer_asker;
 mod placement;
 mod publish;
 mod pusher;
@@ -23,7 +24,6 @@ use std::time::Duration;
 
 use levada_archive::{DatabaseUrl, SegmentOptions};
 use levada_engine::{Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
-use levada_net::filter::Pushes;
 use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
 use levada_stages::filter::Limits;
 use levada_wire::waku::WakuRecord;
@@ -97,26 +97,15 @@ impl Node {
         // What can be found wrong without touching anything comes first.
         let mut net_config = net_config(config)?;
         let shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes, filter_limits(config));
-        let archive = if config.store {
-            let url: DatabaseUrl = config.store_message_db_url.parse()?;
-            let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };
-            Some(levada_archive::open_with(&url, &options)?)
-        } else {
-            None
-        };
+        let archive = config.store.then(|| open_archive(config)).transpose()?;
         let location = archive.as_ref().map(|archive| archive.location());
         let store = archive.as_deref().map(|archive| Store::open(archive, config.max_msg_bytes)).transpose()?;
         let sync_reader = archive.as_deref().map(levada_archive::Archive::reader).transpose()?;
         let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes))?;
         let lanes = config.workers.unwrap_or_else(|| (usable_cores() / 2).clamp(1, LANES_MAX));
-        let [egress_ready, wanted_ready, answers_ready] = [(); 3].map(|()| Arc::new(Notify::new()));
+        let ([egress_ready, wanted_ready, answers_ready], wakers) = bells();
         let retention = config.store_message_retention_policy;
         let plan = Plan { lanes, message_bytes_max: config.max_msg_bytes, archive, retention };
-        let wakers = Wakers {
-            egress: notifier(&egress_ready),
-            wanted: notifier(&wanted_ready),
-            answers: notifier(&answers_ready),
-        };
         let (drawing, ends) = topology::draw(arena, &shared, plan, &wakers)?;
         let Ends { ingress, egress, wanted, answers } = ends;
         let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()));
@@ -129,15 +118,7 @@ impl Node {
         let topology = drawing.run(wait_of(config.wait))?;
         report_unpinned(&topology);
         let tickets = Arc::new(Tickets::default());
-        let subscribers = Subscribers {
-            subscriptions: shared.subscriptions.clone(),
-            topics: shared.topics.clone(),
-            pushes: Arc::new(Pushes::new(
-                net.exchange().clone(),
-                filter::kept_bytes_max(config.arena_bytes),
-                Arc::default(),
-            )),
-        };
+        let subscribers = Subscribers::new(&shared, net.exchange(), config.arena_bytes);
         let pumps = vec![
             tokio::spawn(egress::run(egress, egress_ready, shared.topics.clone(), net.clone())),
             tokio::spawn(filter::run(wanted, wanted_ready, subscribers.clone())),
@@ -200,6 +181,15 @@ impl Node {
         let discovery = Arc::new(Discovery::start(config, key, &self.net, &records).await?);
         (self.listening.record, self.listening.discv5) = (discovery.record().to_string(), discovery.listen());
         backend.discovery = Some(discovery);
+        if let Some(peer) = config.peer_exchange_node.as_deref().and_then(peer_asker::peer_of) {
+            let (asking, stopped) = (peer_asker::run(self.net.clone(), peer, config.cluster_id), self.stopped());
+            self.servers.push(tokio::spawn(async move {
+                tokio::select! {
+                    () = asking => {}
+                    () = stopped => {}
+                }
+            }));
+        }
         let pushes = subscribers.pushes.clone();
         if config.filter {
             services::serve_filter(config, &backend, &subscribers);
@@ -258,6 +248,7 @@ impl Node {
             // What does not end by itself ends with the process.
             let _ = tokio::time::timeout_at(deadline, task).await;
         }
+        self.net.exchange().close();
         self.net.shutdown();
         if !self.net_task.is_finished() {
             let _ = tokio::time::timeout_at(deadline, self.net_task).await;
@@ -312,9 +303,20 @@ fn report_unpinned(topology: &Running) {
     }
 }
 
-fn notifier(notify: &Arc<Notify>) -> Waker {
-    let notify = notify.clone();
-    Waker::from_callback(move || notify.notify_one())
+/// What the sinks of the path ring, in the order of [`Wakers`].
+fn bells() -> ([Arc<Notify>; 3], Wakers) {
+    let bells = [(); 3].map(|()| Arc::new(Notify::new()));
+    let [egress, wanted, answers] = bells.each_ref().map(|bell| {
+        let bell = bell.clone();
+        Waker::from_callback(move || bell.notify_one())
+    });
+    (bells, Wakers { egress, wanted, answers })
+}
+
+fn open_archive(config: &Config) -> Result<Box<dyn levada_archive::Archive>, StartError> {
+    let url: DatabaseUrl = config.store_message_db_url.parse()?;
+    let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };
+    Ok(levada_archive::open_with(&url, &options)?)
 }
 
 fn wait_of(preset: WaitPreset) -> levada_engine::Wait {

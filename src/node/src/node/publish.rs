@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use levada_engine::{ClaimError, PushError, Sink, count_copy};
 use levada_stages::unix_ns;
-use levada_wire::waku::message::Message;
+use levada_wire::waku::message::{Message, MessageSpans};
 use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 use tokio::sync::{Notify, oneshot};
 
@@ -106,32 +106,7 @@ pub async fn publish(
     message: PublishMessage,
     limits: SizeLimits,
 ) -> Result<Published, PublishError> {
-    let message_bytes_max = limits.message_bytes_max;
     let (ticket, answer) = tickets.draw();
-    enter(ingress, ticket.number, topic, &message, limits)?;
-    drop(message);
-    let record = match tokio::time::timeout(ANSWER_TIME_MAX, answer).await {
-        Ok(Ok(record)) => record,
-        Ok(Err(_)) => return Err(PublishError::ShuttingDown),
-        Err(_) => return Err(PublishError::Timeout),
-    };
-    match record.verdict {
-        Verdict::Accept => Ok(Published { message_hash: record.hash }),
-        Verdict::Pending | Verdict::Ignore | Verdict::Reject => Err(refusal(record.reject_reason, message_bytes_max)),
-    }
-}
-
-/// Encodes the message into a slot and hands it to the path.
-fn enter(
-    ingress: &Ingress,
-    ticket: u64,
-    topic: u32,
-    message: &PublishMessage,
-    limits: SizeLimits,
-) -> Result<(), PublishError> {
-    if ingress.is_closed() {
-        return Err(PublishError::ShuttingDown);
-    }
     let encoded = Message {
         payload: &message.payload,
         content_topic: &message.content_topic,
@@ -141,21 +116,106 @@ fn enter(
         proof: message.proof.as_deref().unwrap_or_default(),
         ephemeral: message.ephemeral,
     };
-    let bytes = encoded.encoded_len();
-    limits.check(bytes)?;
-    let lane = ingress.lane(ticket as usize);
-    let mut slot = lane.arena().claim(bytes).map_err(|error| match error {
-        ClaimError::TooLarge { .. } => PublishError::TooLarge { limit_bytes: limits.message_bytes_max },
-        _ => PublishError::ArenaFull,
-    })?;
-    let written = encoded.encode_into(slot.payload_mut()).map_err(|error| PublishError::Invalid(error.to_string()))?;
-    count_copy(message.payload.len());
-    slot.set_len(written);
-    *slot.record_mut() = WakuRecord { topic, ticket, origin: Origin::Publish, ..WakuRecord::default() };
-    lane.push(slot.share()).map_err(|error| match error {
-        PushError::Full(_) => PublishError::Busy,
-        PushError::Closed(_) => PublishError::ShuttingDown,
-    })
+    let entry = Entry { ingress, ticket: ticket.number, topic, limits };
+    entry.encode(&encoded)?;
+    drop(message);
+    let record = outcome(answer, limits).await?;
+    Ok(Published { message_hash: record.hash })
+}
+
+/// What became of a message that was encoded by its author.
+#[derive(Debug, Clone, Copy)]
+pub struct Pushed {
+    /// It had been published here or relayed before, and went nowhere now.
+    pub repeated: bool,
+}
+
+/// As [`publish`], for a message that comes encoded and was decoded by its `spans`: it goes on as it is. Only one without a time is written
+/// anew, with the present.
+pub async fn publish_encoded(
+    ingress: &Ingress,
+    tickets: &Arc<Tickets>,
+    topic: u32,
+    data: &[u8],
+    spans: &MessageSpans,
+    limits: SizeLimits,
+) -> Result<Pushed, PublishError> {
+    let (ticket, answer) = tickets.draw();
+    let entry = Entry { ingress, ticket: ticket.number, topic, limits };
+    if spans.timestamp == 0 {
+        entry.encode(&Message { timestamp: unix_ns(), ..spans.view(data) })?;
+    } else {
+        entry.copy(data, spans)?;
+    }
+    let record = outcome(answer, limits).await?;
+    Ok(Pushed { repeated: record.repeated })
+}
+
+/// Waits for what the path says of a message.
+async fn outcome(answer: oneshot::Receiver<WakuRecord>, limits: SizeLimits) -> Result<WakuRecord, PublishError> {
+    let record = match tokio::time::timeout(ANSWER_TIME_MAX, answer).await {
+        Ok(Ok(record)) => record,
+        Ok(Err(_)) => return Err(PublishError::ShuttingDown),
+        Err(_) => return Err(PublishError::Timeout),
+    };
+    match record.verdict {
+        Verdict::Accept => Ok(record),
+        Verdict::Pending | Verdict::Ignore | Verdict::Reject => {
+            Err(refusal(record.reject_reason, limits.message_bytes_max))
+        }
+    }
+}
+
+/// Puts a message into a slot and hands it to the path.
+struct Entry<'a> {
+    ingress: &'a Ingress,
+    ticket: u64,
+    topic: u32,
+    limits: SizeLimits,
+}
+
+impl Entry<'_> {
+    fn encode(&self, message: &Message<'_>) -> Result<(), PublishError> {
+        self.enter(message.encoded_len(), message.payload.len(), |out, _| {
+            message.encode_into(out).map_err(|error| PublishError::Invalid(error.to_string()))
+        })
+    }
+
+    fn copy(&self, data: &[u8], spans: &MessageSpans) -> Result<(), PublishError> {
+        self.enter(data.len(), spans.payload.len as usize, |out, record| {
+            let out = out.get_mut(..data.len()).ok_or(PublishError::ArenaFull)?;
+            out.copy_from_slice(data);
+            record.fill(spans);
+            Ok(data.len())
+        })
+    }
+
+    fn enter(
+        &self,
+        bytes: usize,
+        payload_bytes: usize,
+        write: impl FnOnce(&mut [u8], &mut WakuRecord) -> Result<usize, PublishError>,
+    ) -> Result<(), PublishError> {
+        if self.ingress.is_closed() {
+            return Err(PublishError::ShuttingDown);
+        }
+        self.limits.check(bytes)?;
+        let lane = self.ingress.lane(self.ticket as usize);
+        let mut slot = lane.arena().claim(bytes).map_err(|error| match error {
+            ClaimError::TooLarge { .. } => PublishError::TooLarge { limit_bytes: self.limits.message_bytes_max },
+            _ => PublishError::ArenaFull,
+        })?;
+        let mut record =
+            WakuRecord { topic: self.topic, ticket: self.ticket, origin: Origin::Publish, ..WakuRecord::default() };
+        let written = write(slot.payload_mut(), &mut record)?;
+        count_copy(payload_bytes);
+        slot.set_len(written);
+        *slot.record_mut() = record;
+        lane.push(slot.share()).map_err(|error| match error {
+            PushError::Full(_) => PublishError::Busy,
+            PushError::Closed(_) => PublishError::ShuttingDown,
+        })
+    }
 }
 
 fn refusal(reason: RejectReason, message_bytes_max: usize) -> PublishError {

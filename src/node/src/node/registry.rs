@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use levada_engine::{Arena, Regime, TopologyStats, heap};
+use levada_net::filter::Pushes;
 use levada_net::{NetHandle, counters as net};
 use levada_wire::hash;
 use levada_wire::waku::{WakuRecord, message};
 
 use crate::metrics::{Kind, Labels, Metrics, Value};
 use crate::node::ingress::Ingress;
+use crate::node::service_metrics;
 use crate::node::sync_fill::FILL_FAILURES;
 use crate::rest::counters as rest;
 use crate::topology::Shared;
@@ -23,17 +25,22 @@ pub struct Sources {
     pub ingress: Arc<Ingress>,
     /// The network.
     pub net: NetHandle,
+    /// What is pushed to filter subscribers.
+    pub pushes: Arc<Pushes>,
 }
 
 /// The table of metrics.
 pub fn metrics(sources: Sources) -> Metrics {
-    let Sources { shared, stats, ingress, net } = sources;
+    let Sources { shared, stats, ingress, net, pushes } = sources;
     let arena = ingress.arena().clone();
     let table = Metrics::new().process();
     let table = path(table, &shared, ingress);
-    let table = archive(table, &shared);
+    let table = archive_upkeep(archive(table, &shared));
     let table = sync(table, &shared);
     let table = engine(table, &stats, arena);
+    let table = service_metrics::requests(table, net.exchange());
+    let table = service_metrics::filter(table, &shared.subscriptions, &pushes);
+    let table = service_metrics::answered(table);
     let table = network(table, net);
     table
         .counter("levada_rest_requests", "REST requests answered", || rest::REQUESTS.value())
@@ -46,7 +53,6 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
     let (seen, traffic, bytes, largest) =
         (shared.seen.clone(), shared.traffic.clone(), shared.traffic.clone(), shared.traffic.clone());
     let (crowded, events) = (shared.seen.clone(), shared.events.clone());
-    let (filter, filter_matched) = (shared.subscriptions.clone(), shared.subscriptions.clone());
     table
         .gauge_with_labels("waku_version", "The version of the node", &[("version", crate::rest::VERSION)], || 1_u64)
         .counter("levada_message_decodes", "WakuMessage decodes, failed ones included", || message::DECODES.value())
@@ -86,10 +92,6 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
         })
         .counter("levada_rest_cache_evicted", "Messages that left the REST cache unread", move || {
             events.evicted_total()
-        })
-        .gauge("levada_filter_criteria", "Filter criteria held", move || filter.count() as u64)
-        .counter("levada_filter_matches", "Pairs of a message and a filter subscriber that wants it", move || {
-            filter_matched.matched_total()
         })
 }
 
@@ -165,6 +167,34 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
         .counter("waku_store_queries", "Store queries answered", || levada_archive::counters::QUERIES.value())
         .counter("waku_store_errors", "Store queries that failed", || levada_archive::counters::QUERY_FAILURES.value())
 }
+
+/// What retention dropped, and where queries found their messages.
+fn archive_upkeep(table: Metrics) -> Metrics {
+    table
+        .counter("levada_archive_retention_messages", "Messages that retention dropped", || {
+            levada_archive::counters::RETENTION_MESSAGES.value()
+        })
+        .counter("levada_archive_retention_bytes", "Bytes of the segments that retention dropped", || {
+            levada_archive::counters::RETENTION_BYTES.value()
+        })
+        .counter("levada_archive_retention_segments", "Segments that retention dropped", || {
+            levada_archive::counters::RETENTION_SEGMENTS.value()
+        })
+        .counter("levada_archive_retention_failures", "Steps of retention that failed", || {
+            levada_archive::counters::RETENTION_FAILURES.value()
+        })
+        .counter_with_labels("levada_archive_reads", READS, &[("from", "memory")], || {
+            levada_archive::counters::MEMORY_READS.value()
+        })
+        .counter_with_labels("levada_archive_reads", READS, &[("from", "disk")], || {
+            levada_archive::counters::DISK_READS.value()
+        })
+        .counter("levada_archive_read_bytes", "Bytes of messages that queries read from the disk", || {
+            levada_archive::counters::DISK_READ_BYTES.value()
+        })
+}
+
+const READS: &str = "Messages read for queries";
 
 const NOT_ARCHIVED: &str = "Messages that were relayed and not archived";
 
@@ -312,6 +342,9 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_dials_ok", "Outgoing connections established", DIALS_OK;
         "levada_net_dials_failed", "Outgoing connections that failed", DIALS_FAILED;
         "levada_net_incoming_failed", "Incoming connections that failed", INCOMING_FAILED;
+        "levada_net_colocation_refusals", "Connections refused because too many peers of their address are here", COLOCATION_REFUSALS;
+        "levada_net_addresses_refused", "Addresses learned that name no peer or cannot be dialled", ADDRESSES_REFUSED;
+        "levada_net_peer_file_failures", "Times the file of known peers was not written", PEER_FILE_FAILURES;
         "levada_net_ping_disconnects", "Connections closed for want of pings", PING_DISCONNECTS;
         "levada_net_score_disconnects", "Peers disconnected for their score", SCORE_DISCONNECTS;
         "levada_net_metadata_answered", "Metadata requests answered", METADATA_ANSWERED;
@@ -321,6 +354,7 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_metadata_other_cluster", "Peers disconnected because of their cluster", METADATA_OTHER_CLUSTER;
         "levada_net_metadata_unsupported", "Peers without the metadata protocol", METADATA_UNSUPPORTED;
         "levada_net_metadata_malformed", "Metadata frames that do not parse", METADATA_MALFORMED;
+        "levada_net_cross_worker_wakes", "Times a connection was woken by another thread than its worker", CROSS_WORKER_WAKES;
         "levada_net_socket_bytes_in", "Bytes read from sockets", SOCKET_BYTES_IN;
         "levada_net_socket_bytes_out", "Bytes written to sockets", SOCKET_BYTES_OUT;
         "levada_net_handshakes_refused", "Own transport: handshakes that failed", HANDSHAKES_REFUSED;

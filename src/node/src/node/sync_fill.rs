@@ -35,12 +35,14 @@ pub struct SyncFill {
     task: JoinHandle<()>,
 }
 
+/// The names so far, and the way to the task, until that is to end.
+type Names = (HashSet<String>, Option<UnboundedSender<String>>);
+
 /// Where topics are named that the node takes part in. Each is filled once, however often it is joined again: what is stored
 /// later is entered as it is stored.
 #[derive(Clone)]
 pub struct Wanted {
-    /// The names so far, and the way to the task, until that is to end.
-    names: Arc<Mutex<(HashSet<String>, Option<UnboundedSender<String>>)>>,
+    names: Arc<Mutex<Names>>,
 }
 
 impl Wanted {
@@ -59,7 +61,7 @@ impl Wanted {
         self.lock().1 = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, (HashSet<String>, Option<UnboundedSender<String>>)> {
+    fn lock(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

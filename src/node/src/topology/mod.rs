@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use levada_archive::{Archive, SyncIndex};
+use levada_archive::{Archive, RetentionPolicy, SyncIndex};
 use levada_engine::{
     Arena, LinkConfig, Policy, Sink, Source, StageId, Topology, TopologyBuilder, TopologyError, Waker, WorkerId,
 };
@@ -26,7 +26,7 @@ use levada_stages::archive::{ArchiveCounters, ArchiveStage};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
 use levada_stages::event::{Event, EventCache};
-use levada_stages::filter::{Filter, Subscriptions};
+use levada_stages::filter::{self, Filter, HASHES_MAX, Subscriptions};
 use levada_stages::id_hash::IdHash;
 use levada_stages::message_hash::MessageHash;
 use levada_stages::relay::Relay;
@@ -67,6 +67,8 @@ pub struct Shared {
     pub traffic: Arc<TopicTraffic>,
     /// Filter criteria.
     pub subscriptions: Arc<Subscriptions>,
+    /// The hashes of the messages pushed to filter subscribers lately.
+    pub pushed: Arc<SeenSet>,
     /// The REST cache.
     pub events: Arc<EventCache>,
     /// What waits for the archive.
@@ -78,11 +80,11 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Empty tables; the REST cache holds `cache_messages_max` messages.
+    /// Empty tables; the REST cache holds `cache_messages_max` messages, and filter has these limits.
     ///
     /// Backlog and cache together never hold more than seven sixteenths of the arena's bytes, which is less than its class
     /// of largest slots has: whatever waits for a slow disk, or for a REST client that never comes, peers are still read.
-    pub fn new(cache_messages_max: usize, arena_bytes: usize) -> Self {
+    pub fn new(cache_messages_max: usize, arena_bytes: usize, filter: filter::Limits) -> Self {
         let topics = Arc::new(TopicTable::new(TOPICS_MAX));
         let backlog_envelopes = (ARCHIVE_LINK_ENVELOPES - ARCHIVE_LINK_MARGIN) as u64;
         Self {
@@ -90,7 +92,8 @@ impl Shared {
             validated: Arc::default(),
             traffic: Arc::new(TopicTraffic::new(topics.clone(), TOPICS_MAX)),
             topics,
-            subscriptions: Arc::default(),
+            subscriptions: Arc::new(Subscriptions::new(filter)),
+            pushed: Arc::new(SeenSet::new(HASHES_MAX, WINDOW)),
             events: Arc::new(EventCache::new(cache_messages_max, CACHE_BYTES_MAX.min(arena_bytes / 16))),
             backlog: Arc::new(Backlog::new(BACKLOG_BYTES_MAX.min(arena_bytes / 8 * 3) as u64, backlog_envelopes)),
             archived: Arc::default(),
@@ -107,6 +110,8 @@ pub struct Plan {
     pub message_bytes_max: usize,
     /// The archive to store to, if any.
     pub archive: Option<Box<dyn Archive>>,
+    /// What it keeps.
+    pub retention: RetentionPolicy,
 }
 
 /// The ends of the path that the node holds.
@@ -116,11 +121,24 @@ pub struct Ends {
     pub ingress: Vec<Source<WakuRecord>>,
     /// Verdicts and messages to publish, one per lane.
     pub egress: Vec<Sink<WakuRecord>>,
+    /// Messages that filter subscribers want, one per lane.
+    pub wanted: Vec<Sink<WakuRecord>>,
     /// Messages somebody waits for: one per lane, and one of the archive.
     pub answers: Vec<Sink<WakuRecord>>,
 }
 
-/// Draws the path. `egress` and `answers` wake whoever empties the sinks of those names.
+/// Who is woken when there is something in the sinks of these names.
+#[derive(Debug, Clone)]
+pub struct Wakers {
+    /// Of [`Ends::egress`].
+    pub egress: Waker,
+    /// Of [`Ends::wanted`].
+    pub wanted: Waker,
+    /// Of [`Ends::answers`].
+    pub answers: Waker,
+}
+
+/// Draws the path.
 ///
 /// # Errors
 /// [`TopologyError`] when the drawing is refused, which a test rules out for every plan.
@@ -128,22 +146,26 @@ pub fn draw(
     arena: Arc<Arena<WakuRecord>>,
     shared: &Shared,
     plan: Plan,
-    egress: &Waker,
-    answers: &Waker,
+    wakers: &Wakers,
 ) -> Result<(Topology<WakuRecord>, Ends), TopologyError> {
     let mut drawing = TopologyBuilder::new(arena);
-    let mut ends = Ends { ingress: Vec::new(), egress: Vec::new(), answers: Vec::new() };
-    let store = plan.archive.map(|archive| draw_archive(&mut drawing, shared, archive, answers, &mut ends));
+    let mut ends = Ends { ingress: Vec::new(), egress: Vec::new(), wanted: Vec::new(), answers: Vec::new() };
+    let kept = plan.archive.map(|archive| (archive, plan.retention));
+    let store = kept.map(|kept| draw_archive(&mut drawing, shared, kept, &wakers.answers, &mut ends));
     for lane in 0..plan.lanes {
         let worker = drawing.worker(&format!("path:{lane}"));
         let mut pen = Pen { drawing: &mut drawing, shared, worker, lane };
         let (entry, relay) = pen.up_to_relay(plan.message_bytes_max);
         let answer = pen.stage("answer", Answer);
-        pen.consumers(relay, answer, store);
+        let filter = pen.consumers(relay, answer, store);
         let sink = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
         ends.ingress.push(drawing.source(&format!("ingress:{lane}"), entry, LINK_ENVELOPES));
-        ends.egress.push(drawing.sink(&format!("egress:{lane}"), relay, "egress", sink, egress.clone()));
-        ends.answers.push(drawing.sink(&format!("answers:{lane}"), answer, "waited_for", sink, answers.clone()));
+        let mut ends_at = |name: &str, stage, port, waker: &Waker| {
+            drawing.sink(&format!("{name}:{lane}"), stage, port, sink, waker.clone())
+        };
+        ends.egress.push(ends_at("egress", relay, "egress", &wakers.egress));
+        ends.wanted.push(ends_at("wanted", filter, "wanted", &wakers.wanted));
+        ends.answers.push(ends_at("answers", answer, "waited_for", &wakers.answers));
     }
     Ok((drawing.build()?, ends))
 }
@@ -153,13 +175,14 @@ type Drawing = TopologyBuilder<WakuRecord>;
 fn draw_archive(
     drawing: &mut Drawing,
     shared: &Shared,
-    archive: Box<dyn Archive>,
+    (archive, retention): (Box<dyn Archive>, RetentionPolicy),
     answers: &Waker,
     ends: &mut Ends,
 ) -> StageId {
     let worker = drawing.blocking_worker("archive");
     let (topics, backlog, counters) = (shared.topics.clone(), shared.backlog.clone(), shared.archived.clone());
-    let store = drawing.stage(worker, "archive", ArchiveStage::new(archive, topics, backlog, counters));
+    let stage = ArchiveStage::new(archive, topics, backlog, counters).with_retention(retention);
+    let store = drawing.stage(worker, "archive", stage);
     let sync = drawing.stage(worker, "sync", SyncStage::new(shared.sync.clone(), sync::WINDOW));
     let answer = drawing.stage(worker, "answer", Answer);
     let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
@@ -206,10 +229,12 @@ impl Pen<'_> {
         (id_hash, relay)
     }
 
-    /// From the verdict to the local consumers and the answer.
-    fn consumers(&mut self, relay: StageId, answer: StageId, store: Option<StageId>) {
+    /// From the verdict to the local consumers and the answer; returns the filter stage.
+    fn consumers(&mut self, relay: StageId, answer: StageId, store: Option<StageId>) -> StageId {
         let trace = self.stage("trace", Trace::new(self.shared.traffic.clone()));
-        let filter = self.stage("filter", Filter::new(self.shared.subscriptions.clone()));
+        let matching =
+            Filter::new(self.shared.subscriptions.clone(), self.shared.topics.clone(), self.shared.pushed.clone());
+        let filter = self.stage("filter", matching);
         let event = self.stage("event", Event::new(self.shared.events.clone()));
         self.drawing.link(relay, "refused", answer);
         self.drawing.link(relay, "accepted", trace);
@@ -217,13 +242,14 @@ impl Pen<'_> {
         self.drawing.link(filter, "next", event);
         let Some(store) = store else {
             self.drawing.link(event, "next", answer);
-            return;
+            return filter;
         };
         let backlog = self.stage("backlog", BacklogStage::new(self.shared.backlog.clone()));
         self.drawing.link(event, "next", backlog);
         self.drawing.link(backlog, "skip", answer);
         let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
         self.drawing.link_with(backlog, "store", store, link);
+        filter
     }
 }
 

@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
-use levada_archive::{DatabaseUrl, Query};
+use levada_archive::{DatabaseUrl, Query, RetentionPolicy};
 use levada_engine::{Arena, ArenaConfig, Invoker, Waker};
 use levada_stages::event::Interest;
+use levada_stages::filter;
 use levada_stages::unix_ns;
 use levada_wire::hash;
 use levada_wire::waku::message::Message;
 use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 
-use super::{Ends, Plan, Shared, draw};
+use super::{Ends, Plan, Shared, Wakers, draw};
 
 const TOPIC: &str = "/waku/2/rs/0/0";
 const MESSAGE_BYTES_MAX: usize = 150 << 10;
@@ -25,13 +26,15 @@ struct Path {
 impl Path {
     fn new(lanes: usize) -> Self {
         let arena = Arena::new(&ArenaConfig::with_budget(64 << 20, MESSAGE_BYTES_MAX + (16 << 10))).expect("64 MiB");
-        let shared = Shared::new(50, 64 << 20);
+        let shared = Shared::new(50, 64 << 20, filter::Limits::default());
         let topic = shared.topics.intern(TOPIC).expect("an empty table");
         let archive = levada_archive::open(&DatabaseUrl::SqliteMemory).expect("an archive in memory");
         let reader = archive.reader().expect("a reader");
-        let plan = Plan { lanes, message_bytes_max: MESSAGE_BYTES_MAX, archive: Some(archive) };
+        let retention = RetentionPolicy::default();
+        let plan = Plan { lanes, message_bytes_max: MESSAGE_BYTES_MAX, archive: Some(archive), retention };
         let quiet = Waker::from_callback(|| {});
-        let (topology, ends) = draw(arena.clone(), &shared, plan, &quiet, &quiet).expect("the drawing is sound");
+        let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };
+        let (topology, ends) = draw(arena.clone(), &shared, plan, &wakers).expect("the drawing is sound");
         Self { arena, shared, ends, invoker: topology.invoker(), reader, topic }
     }
 

@@ -36,7 +36,7 @@ mod writer;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use levada_router::{Config, Limits, Rng, Router, ScoreParams};
+use levada_router::{Config, Limits, MeshParams, Rng, Router, ScoreParams};
 use levada_wire::gossipsub::stream::FrameLimits;
 
 pub(crate) use behaviour::OwnRelay;
@@ -101,6 +101,7 @@ fn router_config(config: &NetConfig, arena_bytes: usize) -> Config {
             mcache_bytes_max: CACHE_BYTES_MAX.min(arena_bytes / 4),
             ..limits
         },
+        mesh: MeshParams { degrees: config.mesh, ..MeshParams::default() },
         ..Config::default()
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Secure<S> {
     is_unflushed: bool,
     /// The socket had nothing when it was read last, and knows whom to wake.
     is_awaited: bool,
+    /// A record of the peer was refused, and counted.
+    has_refused: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Secure<S> {
@@ -33,7 +35,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Secure<S> {
     pub(crate) fn new(socket: S, send: &[u8; KEY_BYTES], receive: &[u8; KEY_BYTES]) -> Result<Self, TransportError> {
         let cipher = |key| Cipher::new(key).map_err(|_| TransportError::Seal);
         let (sealer, opener) = (Sealer::new(cipher(send)?), Opener::new(cipher(receive)?));
-        Ok(Self { socket: Some(socket), opener, sealer, is_unflushed: false, is_awaited: false })
+        Ok(Self { socket: Some(socket), opener, sealer, is_unflushed: false, is_awaited: false, has_refused: false })
     }
 
     #[cfg(test)]
@@ -61,8 +63,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Secure<S> {
             if !self.opener.plain().is_empty() {
                 return Poll::Ready(Ok(true));
             }
-            if self.opener.open_next().inspect_err(|_| RECORDS_REFUSED.add(1))? {
-                continue;
+            match self.opener.open_next() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => {
+                    self.has_refused = true;
+                    RECORDS_REFUSED.add(1);
+                    return Poll::Ready(Err(error));
+                }
             }
             let socket = self.socket.as_mut().ok_or(TransportError::Closed)?;
             let outcome = Pin::new(socket).poll_read(cx, self.opener.space()?);
@@ -75,6 +83,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Secure<S> {
                 bytes => self.opener.received(bytes),
             }
         }
+    }
+
+    /// Whether a record of the peer was refused.
+    pub(crate) fn has_refused(&self) -> bool {
+        self.has_refused
     }
 
     /// Whether there may be something to read that no waker will tell of.

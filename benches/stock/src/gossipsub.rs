@@ -26,23 +26,15 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use levada_engine::Held;
+use levada_net::{NetConfig, NetError, RELAY_PROTOCOL};
 use levada_wire::hash::message_id;
-use levada_wire::waku::WakuRecord;
-use libp2p::PeerId;
 use libp2p::gossipsub::{
-    Behaviour, Config, ConfigBuilder, Event, IdentTopic, IdentityTransform, MaxCountSubscriptionFilter,
-    MessageAcceptance, MessageAuthenticity, MessageId, PeerScoreParams, PeerScoreThresholds,
-    PublishError as StockPublishError, TopicHash, TopicScoreParams, ValidationMode, Version,
+    Behaviour, Config, ConfigBuilder, IdentityTransform, MaxCountSubscriptionFilter, MessageAuthenticity, MessageId,
+    PeerScoreParams, PeerScoreThresholds, TopicScoreParams, ValidationMode, Version,
 };
 
-use super::known_id::{self, KnownId};
-use super::{ClusterTopics, PROTOCOL, Relay, RelayEvent};
-use crate::config::NetConfig;
-use crate::error::{NetError, PublishError, SubscribeError};
-use crate::inbound::Verdict;
-use crate::peers::PeerHandle;
+use crate::known_id;
+use crate::topics::ClusterTopics;
 
 /// Ids in the IHAVE messages of one peer and heartbeat, and in the IWANT messages that answer them.
 const GOSSIP_IDS_MAX: usize = 5_000;
@@ -62,24 +54,24 @@ const SEND_QUEUE_BYTES: usize = 16 * 1_024 * 1_024;
 /// A cluster has 1 024 shards, so an honest peer never has more topics.
 const TOPICS_PER_PEER_MAX: usize = 1_024;
 /// Below this score a peer's RPCs are ignored and it is disconnected.
-const GRAYLIST_THRESHOLD: f64 = -10_000.0;
+pub(crate) const GRAYLIST_THRESHOLD: f64 = -10_000.0;
 
-/// rust-libp2p's gossipsub with a bound on the topics of a peer, in number and in length.
-pub type StockRelay = Behaviour<IdentityTransform, MaxCountSubscriptionFilter<ClusterTopics>>;
+/// The router with a bound on the topics of a peer, in number and in length.
+pub type Gossipsub = Behaviour<IdentityTransform, MaxCountSubscriptionFilter<ClusterTopics>>;
 
-/// The stock router for a Waku network.
+/// The router for the Waku network of `config`.
 ///
 /// # Errors
 ///
 /// [`NetError::Relay`] if the router refuses the parameters.
-pub fn stock(config: &NetConfig) -> Result<StockRelay, NetError> {
+pub fn gossipsub(config: &NetConfig) -> Result<Gossipsub, NetError> {
     let filter = MaxCountSubscriptionFilter {
         filter: ClusterTopics::new(config.cluster_id),
         max_subscribed_topics: TOPICS_PER_PEER_MAX,
         max_subscriptions_per_request: TOPICS_PER_PEER_MAX,
     };
     let refused = |reason: String| NetError::Relay { reason };
-    let router = router_config(config.message_bytes_max)?;
+    let router = router_config(config)?;
     let mut relay = Behaviour::new_with_subscription_filter(MessageAuthenticity::Anonymous, router, filter)
         .map_err(|reason| refused(reason.to_owned()))?;
     relay.with_peer_score(score_params(config), score_thresholds()).map_err(refused)?;
@@ -91,10 +83,11 @@ fn rpc_bytes_max(message_bytes_max: usize) -> usize {
     message_bytes_max + FRAME_OVERHEAD_BYTES + READ_AHEAD_BYTES
 }
 
-fn router_config(message_bytes_max: usize) -> Result<Config, NetError> {
+fn router_config(config: &NetConfig) -> Result<Config, NetError> {
+    let message_bytes_max = config.message_bytes_max;
     ConfigBuilder::default()
         // A custom id can be tagged 1.0 or 1.1 only.
-        .protocol_id(PROTOCOL, Version::V1_1)
+        .protocol_id(RELAY_PROTOCOL, Version::V1_1)
         .validation_mode(ValidationMode::Anonymous)
         .validate_messages()
         .message_id_fn(|message| MessageId::from(known_id::take().unwrap_or_else(|| message_id(&message.data))))
@@ -108,11 +101,11 @@ fn router_config(message_bytes_max: usize) -> Result<Config, NetError> {
         .heartbeat_interval(Duration::from_secs(1))
         // js-waku's.
         .heartbeat_initial_delay(Duration::from_millis(100))
-        .mesh_n(6)
-        .mesh_n_low(4)
-        .mesh_n_high(8)
-        .mesh_outbound_min(3)
-        .gossip_lazy(6)
+        .mesh_n(config.mesh.target)
+        .mesh_n_low(config.mesh.low)
+        .mesh_n_high(config.mesh.high)
+        .mesh_outbound_min(config.mesh.outbound)
+        .gossip_lazy(config.mesh.lazy)
         .gossip_factor(0.25)
         .fanout_ttl(Duration::from_secs(60))
         .prune_backoff(Duration::from_secs(60))
@@ -151,7 +144,7 @@ fn score_params(config: &NetConfig) -> PeerScoreParams {
     }
 }
 
-fn topic_params() -> TopicScoreParams {
+pub(crate) fn topic_params() -> TopicScoreParams {
     TopicScoreParams {
         topic_weight: 1.0,
         time_in_mesh_weight: 0.01,
@@ -168,93 +161,19 @@ fn topic_params() -> TopicScoreParams {
     }
 }
 
-impl Relay for StockRelay {
-    fn subscribe(&mut self, topic: &str) -> Result<bool, SubscribeError> {
-        let refused = |reason: String| SubscribeError::Refused { topic: topic.to_owned(), reason };
-        let ident = IdentTopic::new(topic);
-        self.set_topic_params(ident.clone(), topic_params()).map_err(|reason| refused(reason.to_owned()))?;
-        Behaviour::subscribe(self, &ident).map_err(|error| refused(error.to_string()))
-    }
-
-    fn unsubscribe(&mut self, topic: &str) -> bool {
-        Behaviour::unsubscribe(self, &IdentTopic::new(topic))
-    }
-
-    fn publish(&mut self, topic: String, data: Bytes, id: Option<[u8; 32]>) -> Result<(), PublishError> {
-        let known = KnownId::set(id);
-        let published = Behaviour::publish(self, TopicHash::from_raw(topic), data);
-        debug_assert!(
-            known.was_taken() || matches!(published, Err(StockPublishError::MessageTooLarge)),
-            "the router did not ask for the id of a message on this thread, so it has hashed it again"
-        );
-        drop(known);
-        match published {
-            Ok(_) => Ok(()),
-            Err(StockPublishError::NoPeersSubscribedToTopic) => Err(PublishError::NoPeers),
-            Err(StockPublishError::Duplicate) => Err(PublishError::Duplicate),
-            Err(StockPublishError::AllQueuesFull(_)) => Err(PublishError::QueueFull),
-            // The size was checked before, and nothing is signed or transformed here.
-            Err(error) => {
-                tracing::error!(%error, "the router refused a message for an unexpected reason");
-                Err(PublishError::NoPeers)
-            }
-        }
-    }
-
-    /// The router keeps no such number, and its list of peers makes a `Vec` for each.
-    fn subscribers(&self, topic: &str) -> usize {
-        self.all_peers().filter(|(_, topics)| topics.iter().any(|joined| joined.as_str() == topic)).count()
-    }
-
-    fn report(&mut self, id: &[u8; 32], from: Option<&PeerId>, verdict: Verdict, _: Option<Held<WakuRecord>>) -> bool {
-        let Some(from) = from else { return false };
-        let acceptance = match verdict {
-            Verdict::Accept => MessageAcceptance::Accept,
-            Verdict::Ignore => MessageAcceptance::Ignore,
-            Verdict::Reject => MessageAcceptance::Reject,
-        };
-        self.report_message_validation_result(&MessageId::new(id), from, acceptance)
-    }
-
-    fn named(&mut self, _: &PeerId, _: PeerHandle) {}
-
-    fn is_graylisted(&self, peer: &PeerId) -> bool {
-        self.peer_score(peer).is_some_and(|score| score < GRAYLIST_THRESHOLD)
-    }
-
-    fn mesh_sizes(&self) -> Vec<(String, usize)> {
-        self.topics().map(|topic| (topic.to_string(), self.mesh_peers(topic).count())).collect()
-    }
-
-    fn translate(event: Event) -> RelayEvent {
-        match event {
-            Event::Message { propagation_source, message_id, message } => RelayEvent::Message {
-                from: propagation_source,
-                id: message_id.0.try_into().expect("the id function of this router gives 32 bytes"),
-                topic: message.topic.into_string(),
-                data: message.data,
-            },
-            Event::Subscribed { .. } | Event::Unsubscribed { .. } => RelayEvent::Subscriptions,
-            Event::GossipsubNotSupported { peer_id } => RelayEvent::Unsupported { peer: peer_id },
-            Event::SlowPeer { peer_id, failed_messages } => {
-                RelayEvent::Dropped { peer: peer_id, messages: failed_messages.priority + failed_messages.non_priority }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CONTROL_BYTES_MAX, SEND_QUEUE_BYTES, router_config, score_params, stock};
-    use crate::{NetConfig, NodeKey};
+    use levada_net::{NetConfig, NodeKey};
+
+    use super::{CONTROL_BYTES_MAX, SEND_QUEUE_BYTES, gossipsub, router_config, score_params};
 
     #[test]
     fn the_router_takes_the_parameters_at_both_ends_of_the_range() {
         let mut config = NetConfig::new(NodeKey::generate());
         for bytes in [1_024, 153_600, 16 * 1_024 * 1_024] {
             config.message_bytes_max = bytes;
-            stock(&config).unwrap();
-            let router = router_config(bytes).unwrap();
+            gossipsub(&config).unwrap();
+            let router = router_config(&config).unwrap();
             assert!(router.max_transmit_size() >= bytes + CONTROL_BYTES_MAX + 8_192);
             assert_eq!(router.max_control_message_size(), CONTROL_BYTES_MAX);
             assert_eq!((router.history_length(), router.max_ihave_messages_heartbeat()), (6, 10));

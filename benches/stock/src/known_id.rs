@@ -11,16 +11,16 @@ use std::cell::Cell;
 thread_local!(static ID: Cell<Option<[u8; 32]>> = const { Cell::new(None) });
 
 /// While it lives, the next [`take`] on this thread gives the id.
-pub(super) struct KnownId;
+pub(crate) struct KnownId;
 
 impl KnownId {
-    pub(super) fn set(id: Option<[u8; 32]>) -> Self {
+    pub(crate) fn set(id: Option<[u8; 32]>) -> Self {
         ID.set(id);
         Self
     }
 
     /// Whether the router has asked since, or had nothing to ask for.
-    pub(super) fn was_taken(&self) -> bool {
+    pub(crate) fn was_taken(&self) -> bool {
         ID.get().is_none()
     }
 }
@@ -32,7 +32,7 @@ impl Drop for KnownId {
 }
 
 /// The id set for the message that is being published, once.
-pub(super) fn take() -> Option<[u8; 32]> {
+pub(crate) fn take() -> Option<[u8; 32]> {
     ID.take()
 }
 

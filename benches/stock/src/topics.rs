@@ -14,7 +14,8 @@ pub struct ClusterTopics {
 }
 
 impl ClusterTopics {
-    pub(super) fn new(cluster: u16) -> Self {
+    /// Those of `cluster`.
+    pub fn new(cluster: u16) -> Self {
         Self { cluster }
     }
 }

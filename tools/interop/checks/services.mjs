@@ -1,0 +1,137 @@
+// A js-waku light node that pushes by lightpush, versions 3 and 2, and reads the archive by store queries, with a js-waku relay peer
+// behind the node.
+
+import { randomBytes } from "node:crypto";
+
+import { freshContentTopic, PUBSUB_TOPIC } from "../lib/constants.mjs";
+import { joinMesh } from "../lib/mesh.mjs";
+import { expect } from "../lib/report.mjs";
+import { poll } from "../lib/wait.mjs";
+
+// More than two of the largest pages.
+const STORED_MESSAGES = 250;
+const PAGE_MESSAGES = 100;
+const PAYLOAD_BYTES = 1_000;
+const NOT_PUBLISHED = /^waku_lightpush_errors_total\{type="not_published"\}/;
+
+export async function serviceChecks({ report, levada, rest, stack, relay, transport }) {
+  const group = `js-waku light services over ${transport}`;
+  if (!report.wants(group)) {
+    return;
+  }
+  const context = { levada, rest, stack, relay, transport };
+  const checks = [
+    ["lightpush without a relay peer is rejected, versions 3 and 2", pushesToNobody],
+    ["lightpush of versions 3 and 2 reaches a js relay", pushes],
+    [`${STORED_MESSAGES} messages of a js relay, read by store forward and backward`, reads],
+  ];
+  for (const [what, check] of checks) {
+    const made = [];
+    try {
+      await report.check(`${group}: ${what}`, (scope) => check(scope, { ...context, made }));
+    } finally {
+      await Promise.allSettled(made.map((peer) => peer.stop()));
+    }
+  }
+}
+
+// A content topic that js-waku assigns to the shard of the checks, which application and version decide.
+function contentTopicOfShard() {
+  return freshContentTopic().replace("/levada/1/", "/myapp/1/");
+}
+
+// A light node that is connected and knows what the node serves.
+async function connected(scope, { levada, stack, transport, made }) {
+  const light = await stack.makeLightNode(transport);
+  made.push(light);
+  scope.waitingFor("the connection");
+  await light.dial(stack.multiaddr(levada[transport]));
+  scope.waitingFor("the node's protocols at the light node");
+  await light.waitForPeers([stack.Protocols.LightPush, stack.Protocols.Store]);
+  return light;
+}
+
+// A js-waku relay peer in the mesh of the node.
+async function relayPeer(scope, { relay, levada, transport, made }) {
+  const peer = await relay.makePeer({ transport, muxer: transport === "tcp" ? "yamux" : "mplex" });
+  made.push(peer);
+  await joinMesh(scope, peer, { address: levada[transport], peerId: levada.peerId });
+  return peer;
+}
+
+async function push(scope, light, contentTopic, payload, useLegacy) {
+  const encoder = light.createEncoder({ contentTopic });
+  expect(encoder.pubsubTopic === PUBSUB_TOPIC, `js-waku assigns ${contentTopic} to ${encoder.pubsubTopic}`);
+  scope.waitingFor(`the answer to lightpush of version ${useLegacy ? 2 : 3}`);
+  return light.lightPush.send(encoder, { payload }, { autoRetry: false, useLegacy });
+}
+
+async function pushesToNobody(scope, context) {
+  const light = await connected(scope, context);
+  // Peers of an earlier check may still be on their way out.
+  const fails = async (useLegacy) => {
+    const { successes, failures } = await push(scope, light, contentTopicOfShard(), randomBytes(100), useLegacy);
+    return successes.length === 0 && failures.map(({ error }) => String(error)).join(",");
+  };
+  for (const useLegacy of [false, true]) {
+    const before = await context.rest.metric(NOT_PUBLISHED);
+    const error = await poll(scope, "lightpush to fail for want of relay peers", () => fails(useLegacy));
+    // js-waku tells its user no more than this, whatever the node's status is.
+    expect(error === "Remote peer rejected", `it failed with ${error}`);
+    expect((await context.rest.metric(NOT_PUBLISHED)) > before, "the node did not count the message as not published");
+  }
+}
+
+async function pushes(scope, context) {
+  const [light, peer] = [await connected(scope, context), await relayPeer(scope, context)];
+  for (const useLegacy of [false, true]) {
+    const contentTopic = contentTopicOfShard();
+    const inbox = peer.inbox(contentTopic);
+    const payload = randomBytes(PAYLOAD_BYTES);
+    const { successes, failures } = await push(scope, light, contentTopic, payload, useLegacy);
+    const errors = failures.map(({ error }) => String(error)).join(",");
+    expect(successes.length === 1, `nothing was published: ${errors}`);
+    await inbox.first(scope, "the pushed message at the js relay", (message) => message.payload.equals(payload));
+    const stored = await context.rest.stored(contentTopic);
+    expect(stored.length === 1 && stored[0].payload.equals(payload), "the pushed message is not in the archive as it was");
+  }
+}
+
+async function reads(scope, context) {
+  const [light, peer] = [await connected(scope, context), await relayPeer(scope, context)];
+  const contentTopic = contentTopicOfShard();
+  const sent = [];
+  for (let number = 0; number < STORED_MESSAGES; number += 1) {
+    sent.push(await peer.publish(contentTopic, randomBytes(PAYLOAD_BYTES)));
+  }
+  await poll(scope, `${STORED_MESSAGES} messages in the archive`, async () => {
+    return (await context.rest.storedByHash(sent.slice(-1))).length === 1;
+  });
+  const decoder = context.stack.decoderOf(light, contentTopic);
+  for (const paginationForward of [true, false]) {
+    const pages = await pagesOf(scope, light, decoder, paginationForward);
+    expect(pages.length === Math.ceil(STORED_MESSAGES / PAGE_MESSAGES), `${pages.length} pages`);
+    for (const page of pages) {
+      expect(isAscending(page.map(({ timestamp }) => timestamp)), "a page is not ascending in time");
+    }
+    const found = pages.flat().map(({ hash }) => hash).sort();
+    expect(found.join() === [...sent].sort().join(), `${found.length} messages, or others than were sent`);
+    const [first, last] = [pages[0], pages.at(-1)].map((page) => page[0].timestamp);
+    expect(paginationForward ? first <= last : first >= last, "the pages come in the wrong order");
+  }
+}
+
+// Every page that js-waku reads, by cursors of its own making, until one is empty.
+async function pagesOf(scope, light, decoder, paginationForward) {
+  const pages = [];
+  scope.waitingFor("the pages of a store query");
+  for await (const page of light.store.queryGenerator([decoder], { paginationForward, paginationLimit: PAGE_MESSAGES })) {
+    const messages = await Promise.all(page);
+    pages.push(messages.map(({ hashStr, timestamp }) => ({ hash: hashStr.replace(/^0x/, ""), timestamp: timestamp.getTime() })));
+  }
+  return pages;
+}
+
+function isAscending(values) {
+  return values.every((value, index) => index === 0 || values[index - 1] <= value);
+}

@@ -16,6 +16,9 @@ const SUITES = {
     "macro_router", "macro_transport", "bound_router", "bound_transport", "copies_rx_stock", "copies_tx_stock", "copies_rx", "copies_tx",
     "relay_8", "rss_long",
   ],
+  chunk: [
+    "chunk_cpu_vec", "chunk_cpu_bytes", "chunk_peak_heap", "chunk_peak_growth", "chunk_mirror_cpu", "chunk_mirror_heap",
+  ],
 };
 const MEASURES = SUITES[process.argv[2]];
 
@@ -24,6 +27,7 @@ const ABSOLUTE = [
   "idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg",
   "copies_rx_stock", "copies_tx_stock", "copies_rx", "copies_tx",
   "write_amplification", "retention_drop", "query_warm", "query_cold", "query_warm_1kb", "query_cold_1kb",
+  "chunk_peak_heap", "chunk_peak_growth", "chunk_mirror_cpu", "chunk_mirror_heap",
 ];
 
 const number = Number.isFinite;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::{AsyncReadExt, AsyncWriteExt};
+use levada::bench_service::{Order, run};
 use levada_net::exchange::RequestError;
 use levada_net::{NetConfig, NodeKey};
 use levada_wire::varint;
@@ -306,4 +307,12 @@ async fn garbage_and_half_a_request_are_felt_by_nobody() {
     assert_eq!(wanting.ask(FilterSubscribeType::SubscriberPing, &[]).await.0, 200);
     let scrape = Scrape::of(node.metrics());
     assert_eq!(scrape.value("waku_filter_errors_total{type=\"decode_rpc_failure\"}"), 2);
+}
+
+#[test]
+fn a_message_is_framed_once_and_never_copied_for_any_number_of_subscribers() {
+    for (subscribers, one_paused) in [(1, false), (2, true), (20, false), (20, true)] {
+        let outcome = run(Order { subscribers, one_paused, messages: 30, warmup: 5 });
+        assert_eq!((outcome.encodes, outcome.copies), (1.0, 0.0), "{subscribers}, one of them paused: {one_paused}");
+    }
 }

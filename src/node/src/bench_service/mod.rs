@@ -1,7 +1,8 @@
-//! The scenario behind the comparison's rows about filter: a node, a relay peer that publishes, and subscribers, all in this process and
-//! over loopback TCP.
+//! The scenarios behind the comparison's rows about light clients. Here that of filter: a node, a relay peer that publishes, and
+//! subscribers, all in this process and over loopback TCP.
 
 mod peers;
+pub mod store;
 mod tally;
 
 use std::io::{Read, Write};

@@ -1,14 +1,19 @@
-//! Levada beside its rivals: `versus engine|macro --format table|json [--quick] [--record] [MEASURE..]`.
+//! Levada beside its rivals: `versus engine|archive|macro|service|chunk --format table|json [--quick] [--record] [MEASURE..]`.
 //!
 //! Every figure of both sides comes from the same run: the contestants of a row take turns, sample by sample, and the
 //! row shows medians. Threads stamp their times themselves, on the core they are bound to.
 
+mod archive;
+#[cfg(feature = "chunk")]
+mod chunk;
 mod engine;
 #[cfg(feature = "macro")]
 mod macro_rows;
 mod pair;
 mod report;
 mod row;
+#[cfg(feature = "macro")]
+mod service;
 
 use std::process::ExitCode;
 
@@ -21,10 +26,16 @@ use row::Row;
 #[global_allocator]
 static HEAP: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
-const USAGE: &str = "usage: versus engine|macro [--format table|json] [--quick] [--record] [MEASURE..]
+const USAGE: &str =
+    "usage: versus engine|archive|macro|service|chunk [--format table|json] [--quick] [--record] [MEASURE..]
 
   engine     the rings, the arena and the topologies of levada-engine
-  macro      two nodes over loopback TCP; needs a build with --features macro
+  archive    levada-archive beside SQLite with the payloads inside, on the disk of the present folder
+  macro      whole nodes over loopback TCP: our relay router and transport beside rust-libp2p's and the bound;
+             with --features openssl the rows about that cipher
+  service    what light clients are served: pushes of filter, pages of store
+  chunk      chunks under way to several peers, beside mirrors of Autonomi's client and ant-protocol itself;
+             needs a build with --features chunk
   --format   table (default) or json
   --quick    few and short samples: shows that every row works, says little about speed
   --record   keep the rows in benches/record, but for those during which the machine was busy
@@ -58,8 +69,13 @@ pub struct Suite {
 /// Those of this build.
 const SUITES: &[Suite] = &[
     Suite { name: "engine", measures: &engine::MEASURES, run: engine::run },
+    Suite { name: "archive", measures: &archive::MEASURES, run: archive::run },
     #[cfg(feature = "macro")]
     Suite { name: "macro", measures: &macro_rows::MEASURES, run: macro_rows::run },
+    #[cfg(feature = "macro")]
+    Suite { name: "service", measures: &service::MEASURES, run: service::run },
+    #[cfg(feature = "chunk")]
+    Suite { name: "chunk", measures: &chunk::MEASURES, run: chunk::run },
 ];
 
 impl Options {

@@ -147,6 +147,8 @@ async fn serve(path: &Path, stored: u64) -> Bench {
         "--metrics-server=false",
         "--discv5-discovery=false",
         "--log-level=NONE",
+        // The messages are as old as their numbers.
+        "--store-message-retention-policy=none",
         &url,
     ];
     let loaded = Config::load(flags.into_iter().map(Into::into), []).unwrap_or_else(|errors| panic!("{errors}"));

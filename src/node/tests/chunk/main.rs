@@ -1,6 +1,7 @@
 //! `levada chunk` from outside: five nodes as processes, files to them and back, kills in the middle, and a memory limit.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "a measurement is the result of its test")]
 
 mod cage;
 mod nodes;

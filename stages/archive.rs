@@ -127,6 +127,10 @@ impl ArchiveStage {
                 tracing::warn!(%error, messages = batch.len(), "messages wait for the archive");
                 return None;
             }
+            Ok(Err(error @ ArchiveError::BacklogFull { .. })) => {
+                self.backlog.full.add(batch.len() as u64);
+                self.log(batch.len(), &error.to_string());
+            }
             Ok(Err(error)) => self.fail(batch.len(), &error.to_string()),
             Err(_) => self.fail(batch.len(), "the archive panicked"),
         }
@@ -150,6 +154,10 @@ impl ArchiveStage {
 
     fn fail(&mut self, messages: usize, error: &str) {
         self.counters.failed.add(messages as u64);
+        self.log(messages, error);
+    }
+
+    fn log(&mut self, messages: usize, error: &str) {
         if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
             self.logged = Some(Instant::now());
             tracing::error!(error, messages, "messages were relayed but not archived");

@@ -12,6 +12,8 @@ pub static DUPLICATE_MESSAGES: Counter = Counter::new();
 pub static DROPPED_MESSAGES: Counter = Counter::new();
 /// Messages that left the memory archive to make room.
 pub static EVICTED_MESSAGES: Counter = Counter::new();
+/// Messages that went into the local log because their database was away or slow.
+pub static SPILLED_MESSAGES: Counter = Counter::new();
 /// Messages dropped by retention.
 pub static RETENTION_MESSAGES: Counter = Counter::new();
 /// Segments dropped by retention.

@@ -72,6 +72,16 @@ pub enum ArchiveError {
          Levada"
     )]
     Sqlite { path: String, source: rusqlite::Error },
+    #[error(
+        "the database {location} of the archive cannot be used ({reason}); check the server, and \
+         --store-message-db-url"
+    )]
+    Database { location: String, reason: String },
+    #[error(
+        "the database {location} is away, and the {bytes_max} bytes that may wait for it are used up; bring it back, or \
+         raise --store-backlog-bytes"
+    )]
+    BacklogFull { location: String, bytes_max: u64 },
     #[error("the cursor names no stored message; start again without a cursor")]
     CursorNotFound,
     #[error(

@@ -19,10 +19,12 @@ mod error;
 mod lock;
 mod memory;
 mod message;
+mod postgres;
 mod query;
 mod range;
 mod retention;
 mod segments;
+mod spill;
 mod sqlite;
 mod sync_index;
 pub mod upkeep;
@@ -32,6 +34,9 @@ pub use eligibility::{Ineligible, TIMESTAMP_DISTANCE_NS_MAX, eligible};
 pub use error::ArchiveError;
 pub use memory::{MEMORY_BYTES_MAX_DEFAULT, MemoryArchive, MemoryReader};
 pub use message::{ArchiveMessage, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, StoredBody, StoredMessage};
+pub use postgres::{
+    CONNECTIONS_MAX_DEFAULT, PostgresArchive, PostgresOptions, PostgresReader, PostgresUrl, STORE_BACKLOG_BYTES_DEFAULT,
+};
 pub use query::{
     Direction, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, QUERY_CONTENT_TOPICS_MAX, QUERY_HASHES_MAX,
     QUERY_TOPIC_BYTES_MAX, Query,
@@ -133,6 +138,7 @@ pub fn open_with(url: &DatabaseUrl, options: &SegmentOptions) -> Result<Box<dyn 
     Ok(match url {
         DatabaseUrl::Sqlite(path) => Box::new(SegmentArchive::open(path, options)?),
         DatabaseUrl::SqliteMemory => Box::new(SqliteArchive::in_memory()?),
+        DatabaseUrl::Postgres(url) => Box::new(PostgresArchive::open(url, &PostgresOptions::default())?),
         DatabaseUrl::Memory => Box::new(MemoryArchive::new(MEMORY_BYTES_MAX_DEFAULT)),
     })
 }

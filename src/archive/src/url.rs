@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::PostgresUrl;
+
 /// Which archive to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseUrl {
@@ -12,6 +14,8 @@ pub enum DatabaseUrl {
     Sqlite(PathBuf),
     /// SQLite in memory: `sqlite://:memory:`.
     SqliteMemory,
+    /// A PostgreSQL database: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Its own form, when it is shown, leaves the password out.
+    Postgres(PostgresUrl),
     /// The memory archive of [`crate::MEMORY_BYTES_MAX_DEFAULT`] bytes: `memory`.
     Memory,
 }
@@ -20,9 +24,9 @@ pub enum DatabaseUrl {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseUrlError {
-    /// A PostgreSQL URL.
-    #[error("PostgreSQL is not available in this build; {SUPPORTED}")]
-    PostgresUnavailable,
+    /// A PostgreSQL URL that its client does not read.
+    #[error("the PostgreSQL URL is not understood; {SUPPORTED}")]
+    PostgresInvalid,
     /// A SQLite URL that names no file.
     #[error("the database URL names no file after sqlite://; {SUPPORTED}")]
     PathMissing,
@@ -36,8 +40,8 @@ pub enum DatabaseUrlError {
     Unknown,
 }
 
-const SUPPORTED: &str =
-    "use sqlite://FILE, sqlite:///ABSOLUTE/FILE, sqlite://:memory: or memory for --store-message-db-url";
+const SUPPORTED: &str = "use sqlite://FILE, sqlite:///ABSOLUTE/FILE, sqlite://:memory:, postgres://USER:PASSWORD@HOST:PORT/DATABASE or \
+     memory for --store-message-db-url";
 
 impl FromStr for DatabaseUrl {
     type Err = DatabaseUrlError;
@@ -47,7 +51,7 @@ impl FromStr for DatabaseUrl {
             return Ok(Self::Memory);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Err(DatabaseUrlError::PostgresUnavailable);
+            return url.parse().map(Self::Postgres).map_err(|_| DatabaseUrlError::PostgresInvalid);
         }
         match url.strip_prefix("sqlite://").ok_or(DatabaseUrlError::Unknown)? {
             "" | "/" => Err(DatabaseUrlError::PathMissing),
@@ -63,6 +67,7 @@ impl fmt::Display for DatabaseUrl {
         match self {
             Self::Sqlite(path) => write!(formatter, "sqlite://{}", path.display()),
             Self::SqliteMemory => formatter.write_str("sqlite://:memory:"),
+            Self::Postgres(url) => write!(formatter, "{url}"),
             Self::Memory => formatter.write_str("memory"),
         }
     }
@@ -86,10 +91,17 @@ mod tests {
     }
 
     #[test]
+    fn a_password_is_not_shown() {
+        let url: DatabaseUrl = "postgresql://waku:secret@db.example.org:5433/store".parse().unwrap();
+        assert_eq!(url.to_string(), "postgres://waku@db.example.org:5433/store");
+        assert!(!format!("{url:?}").contains("secret"));
+    }
+
+    #[test]
     fn refused_forms() {
         for (text, expected) in [
-            ("postgres://user:secret@host:5432/db", DatabaseUrlError::PostgresUnavailable),
-            ("postgresql://host/db", DatabaseUrlError::PostgresUnavailable),
+            ("postgres://user:secret@host:port/db", DatabaseUrlError::PostgresInvalid),
+            ("postgresql://user:secret@host/db?unknown=secret", DatabaseUrlError::PostgresInvalid),
             ("sqlite://", DatabaseUrlError::PathMissing),
             ("sqlite:///", DatabaseUrlError::PathMissing),
             ("sqlite://a.db?mode=ro", DatabaseUrlError::PathInvalid),

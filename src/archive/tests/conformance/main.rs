@@ -6,12 +6,15 @@ mod model;
 mod oracle;
 mod paging;
 mod sample;
+#[expect(dead_code, reason = "the suite leaves its server running")]
+#[path = "../postgres/server.rs"]
+mod server;
 mod storing;
 
 use std::path::{Path, PathBuf};
 
 use levada_archive::{
-    Archive, DatabaseUrl, MemoryArchive, SegmentArchive, SegmentOptions, SqliteArchive, StoreIo, open,
+    Archive, DatabaseUrl, MemoryArchive, PostgresArchive, SegmentArchive, SegmentOptions, SqliteArchive, StoreIo, open,
 };
 use tempfile::TempDir;
 
@@ -50,6 +53,12 @@ impl Fixture {
         Self::in_folder(move |path| Box::new(SegmentArchive::open(path, &options).unwrap()))
     }
 
+    /// A database of its own, with partitions so narrow that every test fills many of them.
+    fn in_postgres() -> Self {
+        let database = server::shared().create_database();
+        Self::in_folder(move |path| Box::new(PostgresArchive::open(&database, &server::options(path, 16)).unwrap()))
+    }
+
     /// Closes the archive and opens it again, unless it would be empty then.
     fn reopen(&mut self) {
         if let Some((folder, open)) = &self.stored {
@@ -65,8 +74,8 @@ fn path_in(folder: &TempDir) -> PathBuf {
 }
 
 macro_rules! conformance {
-    ($backend:ident, $fixture:expr) => {
-        conformance!(@tests $backend, $fixture,
+    ($backend:ident, $fixture:expr $(, #[$attribute:meta])?) => {
+        conformance!(@tests $backend, $fixture, [$(#[$attribute])?],
             storing: [
                 fields_come_back, duplicates_are_ignored, empty_batch, payload_of_one_mebibyte, clear_empties,
                 reader_sees_whole_batches, reader_outlives_archive, oversized_payload_is_dropped, counters_count,
@@ -77,11 +86,21 @@ macro_rules! conformance {
             ],
             oracle: [random_queries_agree]);
     };
-    (@tests $backend:ident, $fixture:expr, $($module:ident: [$($test:ident),* $(,)?]),*) => {
+    (@tests $backend:ident, $fixture:expr, $attributes:tt, $($module:ident: $tests:tt),*) => {
         mod $backend {
             use super::Fixture;
-            $($(#[test] fn $test() { super::$module::$test($fixture.archive) })*)*
-            #[test] fn random_operations_agree() { super::model::random_operations_agree($fixture) }
+            $(conformance!(@module $fixture, $attributes, $module, $tests);)*
+            conformance!(@test $attributes, random_operations_agree, super::model::random_operations_agree($fixture));
+        }
+    };
+    (@module $fixture:expr, $attributes:tt, $module:ident, [$($test:ident),* $(,)?]) => {
+        $(conformance!(@test $attributes, $test, super::$module::$test($fixture.archive));)*
+    };
+    (@test [$(#[$attribute:meta])?], $test:ident, $run:expr) => {
+        #[test]
+        $(#[$attribute])?
+        fn $test() {
+            $run
         }
     };
 }
@@ -93,3 +112,4 @@ conformance!(segments, Fixture::in_default_segments());
 conformance!(small_segments, Fixture::in_segments(super::StoreIo::Auto));
 conformance!(pwritev_segments, Fixture::in_segments(super::StoreIo::Pwritev));
 conformance!(buffered_segments, Fixture::in_segments(super::StoreIo::Buffered));
+conformance!(postgres, Fixture::in_postgres(), #[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]);

@@ -1,0 +1,165 @@
+//! Storing a batch: the keys first, then by `COPY` what turned out to be new.
+//!
+//! `COPY` ends at the first duplicate, and several nodes bring the same messages at nearly the same time. So a transaction begins by
+//! inserting the keys of its batch, in the order of their hashes, so that two nodes never wait for each other in a circle. A key that
+//! another transaction is inserting is waited for, one that is there is passed over; what comes back is new, and only
+//! its payloads are encoded and sent.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt, stream};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error, Statement};
+
+use super::copy::{COPY, CopyRows};
+use super::driver::Failure;
+use super::partition::Partition;
+use super::schema::{self, PARTITIONS_MAX};
+use super::session::Session;
+use crate::counters::InsertTally;
+use crate::{ArchiveMessage, Hash, PAYLOAD_BYTES_MAX};
+
+const CLAIM: &str = "INSERT INTO levada_key (timestamp, hash) SELECT * FROM unnest($1::int8[], $2::bytea[]) \
+     ON CONFLICT DO NOTHING RETURNING hash";
+
+/// Copies of a payload on its way: into the rows, and by the client into what it sends.
+const COPIES: u64 = 2;
+
+/// Time that making tables may take: other nodes may be making theirs.
+const MAKE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A connection that writes.
+pub(super) struct Writer {
+    pub(super) session: Session,
+    claim: Statement,
+    copy: Statement,
+    width_ns: i64,
+    /// The partitions known to be there. Another node's retention may have dropped some.
+    partitions: BTreeSet<Partition>,
+}
+
+impl Writer {
+    /// Makes the tables where they are missing.
+    pub(super) fn new(session: Session, width_ns: i64) -> Result<Self, Failure> {
+        let prepare = |client: Arc<Client>| async move { schema::prepare(&client, width_ns).await };
+        let (version, width_ns) = session.run(MAKE_PATIENCE, prepare)?;
+        if version > schema::SCHEMA_VERSION {
+            return Err(Failure::Newer(version));
+        }
+        let (claim, copy, partitions) = session.run(MAKE_PATIENCE, |client| async move {
+            let partitions = schema::partitions(&client).await?;
+            let claim = client.prepare_typed(CLAIM, &[Type::INT8_ARRAY, Type::BYTEA_ARRAY]).await?;
+            Ok((claim, client.prepare(COPY).await?, partitions))
+        })?;
+        Ok(Self { session, claim, copy, width_ns, partitions })
+    }
+
+    /// The width of the database's partitions.
+    pub(super) fn width_ns(&self) -> i64 {
+        self.width_ns
+    }
+
+    /// Stores a batch and counts into `tally`, each answer within `patience`.
+    pub(super) fn store(
+        &mut self,
+        messages: &[ArchiveMessage<'_>],
+        patience: Duration,
+        tally: &mut InsertTally,
+    ) -> Result<(), Failure> {
+        self.make_partitions(messages)?;
+        match self.store_once(messages, patience, tally) {
+            // Retention dropped a partition that was known here.
+            Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
+                self.session.run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
+                self.partitions.clear();
+                self.make_partitions(messages)?;
+                self.store_once(messages, patience, tally)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Makes the partitions of a batch, and the one behind its last message, so that the next hour begins with its tables there.
+    fn make_partitions(&mut self, messages: &[ArchiveMessage<'_>]) -> Result<(), Failure> {
+        let mut wanted: BTreeSet<Partition> =
+            messages.iter().map(|message| Partition::of(message.timestamp, self.width_ns)).collect();
+        let ahead = wanted.last().and_then(|last| last.next(self.width_ns));
+        wanted.extend(ahead);
+        if wanted.is_subset(&self.partitions) || self.partitions.len() >= PARTITIONS_MAX {
+            return Ok(());
+        }
+        let width_ns = self.width_ns;
+        self.partitions =
+            self.session.run(MAKE_PATIENCE, |client| async move { schema::make(&client, wanted, width_ns).await })?;
+        Ok(())
+    }
+
+    /// Whether there is a place for a message of this size and time, now or after [`Self::make_partitions`].
+    pub(super) fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
+        message.payload.len() <= PAYLOAD_BYTES_MAX
+            && (self.partitions.len() < PARTITIONS_MAX
+                || self.partitions.contains(&Partition::of(message.timestamp, self.width_ns)))
+    }
+
+    fn store_once(
+        &mut self,
+        messages: &[ArchiveMessage<'_>],
+        patience: Duration,
+        tally: &mut InsertTally,
+    ) -> Result<(), Failure> {
+        let mut taken: Vec<&ArchiveMessage<'_>> = messages.iter().filter(|message| self.takes(message)).collect();
+        let dropped = (messages.len() - taken.len()) as u64;
+        taken.sort_by_key(|message| message.hash);
+        let offered = taken.len();
+        taken.dedup_by_key(|message| message.hash);
+        let new = if taken.is_empty() { HashSet::new() } else { self.claim(&taken, patience)? };
+        let mut rows = CopyRows::new();
+        let (mut bytes, mut count) = (0, 0);
+        for message in taken.iter().filter(|message| new.contains(&message.hash)) {
+            rows.push(message);
+            bytes += message.payload.len() as u64;
+            count += 1;
+        }
+        let rows = if count == 0 { Vec::new() } else { rows.finish() };
+        self.copy(rows, patience)?;
+        tally.outcome.stored += count;
+        tally.outcome.duplicates += offered as u64 - count;
+        tally.outcome.dropped += dropped;
+        tally.stored_bytes += bytes;
+        tally.copies += COPIES * count;
+        tally.copied_bytes += COPIES * bytes;
+        Ok(())
+    }
+
+    /// Begins a transaction and inserts the keys of `messages`; returns the hashes of those that were not there.
+    fn claim(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
+        let timestamps: Vec<i64> = messages.iter().map(|message| message.timestamp).collect();
+        let hashes: Vec<Vec<u8>> = messages.iter().map(|message| message.hash.to_vec()).collect();
+        let claim = self.claim.clone();
+        let rows = self.session.run(patience, |client| async move {
+            // Both go out at once.
+            let begin = client.batch_execute("BEGIN");
+            let insert = async { client.query(&claim, &[&timestamps, &hashes]).await };
+            let ((), rows) = futures::try_join!(begin, insert)?;
+            Ok(rows)
+        })?;
+        Ok(rows.iter().filter_map(|row| row.get::<_, &[u8]>(0).try_into().ok()).collect())
+    }
+
+    /// Sends the rows, unless there are none, and commits.
+    fn copy(&self, rows: Vec<Bytes>, patience: Duration) -> Result<(), Failure> {
+        let copy = self.copy.clone();
+        self.session.run(patience, |client| async move {
+            if !rows.is_empty() {
+                let mut sink = Box::pin(client.copy_in::<_, Bytes>(&copy).await?);
+                sink.send_all(&mut stream::iter(rows).map(Ok::<_, Error>)).await?;
+                sink.as_mut().finish().await?;
+            }
+            client.batch_execute("COMMIT").await
+        })
+    }
+}

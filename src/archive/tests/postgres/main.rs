@@ -1,0 +1,9 @@
+//! PostgreSQL archives: several nodes on one database, a database that goes away and comes back, and whole partitions dropped. What every
+//! archive must do is in the conformance suite.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod nodes;
+mod outage;
+mod sample;
+mod server;

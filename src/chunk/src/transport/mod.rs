@@ -4,7 +4,7 @@
 //! | | TCP | QUIC |
 //! |---|---|---|
 //! | a message | its length as a big-endian `u32`, then the message | one unidirectional stream, which it ends |
-//! | begins with | [`hello`]: both sides' version, the node's id | TLS 1.3 with the protocol name `levada-chunk/1` |
+//! | begins with | `hello`: both sides' version, the node's id | TLS 1.3 with the protocol name `levada-chunk/1` |
 //! | copies, sender | 0: one vectored write | 0: the stream takes references |
 //! | copies, receiver | 0: the kernel writes into the slot | 1: from QUIC's buffers into the slot |
 

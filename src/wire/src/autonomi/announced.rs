@@ -17,7 +17,7 @@ pub fn announced_len(front: &[u8]) -> usize {
 fn data_end(front: &[u8]) -> Option<usize> {
     let rest = front.get(1 + PROTOCOL.len()..)?;
     let (len, digits) = crate::varint::decode(rest).ok()?;
-    usize::try_from(len).ok()?.checked_add(1 + PROTOCOL.len() + digits)
+    Some(usize::try_from(len).ok()?.saturating_add(1 + PROTOCOL.len() + digits))
 }
 
 /// Where the content of a chunk message ends.
@@ -31,7 +31,7 @@ fn content_end(front: &[u8]) -> Option<usize> {
     }
     let _: &Address = reader.address().ok()?;
     let len = reader.u64().ok()?;
-    usize::try_from(len).ok()?.checked_add(reader.offset() as usize)
+    Some(usize::try_from(len).ok()?.saturating_add(reader.offset() as usize))
 }
 
 #[cfg(test)]

@@ -81,6 +81,9 @@ fn path_of(matches: &ArgMatches) -> Result<PathBuf, CliError> {
     let url = matches.get_one::<String>(URL).map(String::as_str).unwrap_or_default();
     match url.parse() {
         Ok(DatabaseUrl::Sqlite(path)) => Ok(path),
+        Ok(DatabaseUrl::Postgres(url)) => Err(CliError::Archive(format!(
+            "{url} is a database, which its own tools look after; name an archive on the disk, sqlite://PATH"
+        ))),
         Ok(_) => Err(CliError::Archive(format!("{url} is in memory; name an archive on the disk, sqlite://PATH"))),
         Err(error) => Err(CliError::Archive(error.to_string())),
     }
@@ -186,6 +189,7 @@ mod tests {
             ("import", "--from"),
             ("stats --format=csv", "json"),
             ("verify --store-message-db-url=memory", "in memory"),
+            ("verify --store-message-db-url=postgres://me:hush@db/waku", "postgres://me@db:5432/waku is a database"),
             ("verify --store-message-db-url=levada.sqlite3", "sqlite://"),
             ("export more", "more"),
         ] {

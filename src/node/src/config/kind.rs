@@ -233,7 +233,8 @@ fn is_database_url(text: &str) -> bool {
     is_printable(text) && text.parse::<DatabaseUrl>().is_ok()
 }
 
-const DATABASE_URL_EXPECTED: &str = "an archive this version has: sqlite://PATH, sqlite://:memory: or memory";
+const DATABASE_URL_EXPECTED: &str =
+    "an archive: sqlite://PATH, sqlite://:memory:, postgres://USER:PASSWORD@HOST:PORT/DATABASE or memory";
 
 const RETENTION_EXPECTED: &str =
     "none, time:SECONDS, capacity:MESSAGES, size:NMB or size:NGB, or several of them joined by ;";
@@ -296,7 +297,9 @@ mod tests {
     fn texts_keep_to_their_shape() {
         assert!(Kind::DatabaseUrl.parse("sqlite://levada.sqlite3").is_some());
         assert!(Kind::DatabaseUrl.parse("memory").is_some());
-        for text in ["sqlite://", "levada.sqlite3", "postgres://a:b@c/d", "", "none", "sqlite://a?x=1", "sqlite://a\0b"]
+        assert!(Kind::DatabaseUrl.parse("postgres://a:b@c/d").is_some());
+        for text in
+            ["sqlite://", "levada.sqlite3", "postgres://a:b@c:d/e", "", "none", "sqlite://a?x=1", "sqlite://a\0b"]
         {
             assert_eq!(Kind::DatabaseUrl.parse(text), None, "{text}");
         }

@@ -33,7 +33,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use levada_archive::{RetentionPolicy, StoreIo};
+use levada_archive::{DatabaseUrl, RetentionPolicy, StoreIo};
 
 pub(crate) use choice::choice;
 pub use choice::{LogFormat, LogLevel, Transport, WaitPreset};
@@ -101,7 +101,7 @@ pub struct Config {
     /// Whether the node archives and answers queries.
     pub store: bool,
     /// The URL of the archive.
-    pub store_message_db_url: String,
+    pub store_message_db_url: DatabaseUrl,
     /// The multiaddress of a store node to use.
     pub store_node: Option<String>,
     /// Whether filter subscriptions are served.
@@ -130,6 +130,10 @@ pub struct Config {
     pub store_message_retention_policy: RetentionPolicy,
     /// How an archive on the disk is written.
     pub store_io: StoreIo,
+    /// Most connections to a PostgreSQL archive.
+    pub store_max_num_db_connections: usize,
+    /// Bytes that wait at most while a PostgreSQL archive is away.
+    pub store_backlog_bytes: u64,
     /// Whether the REST interface is served.
     pub rest: bool,
     /// Its address.
@@ -259,7 +263,7 @@ impl Config {
             relay: settings.bool("relay"),
             relay_queue_bytes: settings.number("relay-queue-bytes"),
             store: settings.bool("store"),
-            store_message_db_url: settings.text("store-message-db-url").to_owned(),
+            store_message_db_url: settings.text("store-message-db-url").parse().expect(CHECKED),
             store_node: settings.texts("storenode").pop(),
             filter: settings.bool("filter"),
             filter_node: settings.texts("filternode").pop(),
@@ -274,6 +278,8 @@ impl Config {
             discovery: Discovery::from_settings(settings),
             store_message_retention_policy: settings.text("store-message-retention-policy").parse().expect(CHECKED),
             store_io: settings.text("store-io").parse().expect(TABLED),
+            store_max_num_db_connections: settings.number("store-max-num-db-connections"),
+            store_backlog_bytes: settings.number("store-backlog-bytes"),
             rest: settings.bool("rest"),
             rest_address: address("rest-address"),
             rest_port: port("rest-port"),

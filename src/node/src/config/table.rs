@@ -150,8 +150,9 @@ const EFFECTIVE: &[Key] = &[
         Kind::DatabaseUrl,
         "sqlite://levada.sqlite3",
         Group::Store,
-        "The archive: sqlite://PATH, relative to the working directory; sqlite://:memory:; or memory, which keeps the newest \
-         messages without a database.",
+        "The archive: sqlite://PATH, relative to the working directory; sqlite://:memory:; \
+         postgres://USER:PASSWORD@HOST:PORT/DATABASE, which several nodes may share; or memory, which keeps the newest messages \
+         without a database.",
     ),
     Key::new(
         "store-message-retention-policy",
@@ -168,6 +169,21 @@ const EFFECTIVE: &[Key] = &[
         Group::Store,
         "How an archive on the disk is written: uring, pwritev or buffered; auto takes io_uring where the system grants it, and \
          pwritev elsewhere.",
+    ),
+    Key::new(
+        "store-max-num-db-connections",
+        Kind::Number { min: 2, max: 1_000 },
+        "50",
+        Group::Store,
+        "The most connections to a PostgreSQL archive: one writes, the others answer queries and are made as they are needed.",
+    ),
+    Key::new(
+        "store-backlog-bytes",
+        Kind::Bytes { min: 0, max: 1 << 40 },
+        "256MiB",
+        Group::Store,
+        "How much waits in the folder levada-backlog while a PostgreSQL archive is away or slow; what comes beyond that is relayed, \
+         not archived, and counted.",
     ),
     Key::new("rest", Kind::Bool, "true", Group::Servers, "Whether the node serves its REST interface."),
     Key::new(

@@ -1,6 +1,6 @@
 //! Why a node did not start, and the exit code for each reason (after `sysexits.h`).
 
-use levada_archive::{ArchiveError, DatabaseUrlError};
+use levada_archive::ArchiveError;
 use levada_discovery::RecordError;
 use levada_discovery::service::ServiceError;
 use levada_engine::{ArenaError, TopologyError};
@@ -22,9 +22,6 @@ pub enum StartError {
     /// An address of `--staticnode` cannot be dialled.
     #[error("--staticnode: {0}")]
     StaticNode(#[from] AddressError),
-    /// The URL of the archive.
-    #[error("--store-message-db-url: {0}")]
-    DatabaseUrl(#[from] DatabaseUrlError),
     /// The archive cannot be opened.
     #[error("{0}")]
     Archive(#[from] ArchiveError),
@@ -69,7 +66,7 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Net(NetError::MessageBytes { .. } | NetError::StaticPeer { .. }) => EXIT_CONFIG,
-            Self::NodeKey(_) | Self::StaticNode(_) | Self::DatabaseUrl(_) | Self::TooManyShards { .. } => EXIT_CONFIG,
+            Self::NodeKey(_) | Self::StaticNode(_) | Self::TooManyShards { .. } => EXIT_CONFIG,
             _ => EXIT_UNAVAILABLE,
         }
     }

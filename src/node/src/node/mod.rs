@@ -22,7 +22,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use levada_archive::{DatabaseUrl, SegmentOptions};
+use levada_archive::{DatabaseUrl, PostgresArchive, PostgresOptions, SegmentOptions};
 use levada_engine::{Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
 use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
 use levada_stages::filter::Limits;
@@ -314,9 +314,13 @@ fn bells() -> ([Arc<Notify>; 3], Wakers) {
 }
 
 fn open_archive(config: &Config) -> Result<Box<dyn levada_archive::Archive>, StartError> {
-    let url: DatabaseUrl = config.store_message_db_url.parse()?;
+    if let DatabaseUrl::Postgres(url) = &config.store_message_db_url {
+        let (connections_max, backlog_bytes) = (config.store_max_num_db_connections, config.store_backlog_bytes);
+        let options = PostgresOptions { connections_max, backlog_bytes, ..PostgresOptions::default() };
+        return Ok(Box::new(PostgresArchive::open(url, &options)?));
+    }
     let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };
-    Ok(levada_archive::open_with(&url, &options)?)
+    Ok(levada_archive::open_with(&config.store_message_db_url, &options)?)
 }
 
 fn wait_of(preset: WaitPreset) -> levada_engine::Wait {

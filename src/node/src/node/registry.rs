@@ -150,6 +150,11 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
         .counter("levada_archive_evicted", "Messages a memory archive dropped for newer ones", || {
             levada_archive::counters::EVICTED_MESSAGES.value()
         })
+        .counter(
+            "levada_archive_spilled",
+            "Messages that went to the local log while their database was away or slow",
+            || levada_archive::counters::SPILLED_MESSAGES.value(),
+        )
         .counter("levada_archive_damaged", "Records of the archive that are damaged, and so left out", || {
             levada_archive::counters::DAMAGED_RECORDS.value()
         })

@@ -105,7 +105,7 @@ pub enum QueryError {
     /// The archive failed; the text is the archive's.
     #[error("{0}")]
     Archive(String),
-    /// The archive is busy or the node is draining.
+    /// The archive is busy, its database is away, or the node is draining.
     #[error("the archive is busy, try again later")]
     Busy,
 }
@@ -117,7 +117,7 @@ impl From<ArchiveError> for QueryError {
             | ArchiveError::TooManyHashes { .. }
             | ArchiveError::TooManyContentTopics { .. }
             | ArchiveError::TopicTooLong { .. } => Self::Invalid(error.to_string()),
-            ArchiveError::Busy { .. } => Self::Busy,
+            ArchiveError::Busy { .. } | ArchiveError::Database { .. } => Self::Busy,
             _ => Self::Archive(error.to_string()),
         }
     }

@@ -35,7 +35,7 @@ fn wrong_command_lines() {
         (&["--relay=maybe"], &["relay", "maybe", "expected true or false"]),
         (&["--tcp-port"], &["--tcp-port needs a value"]),
         (&["--tcp-port=1", "--tcp-port=2"], &["--tcp-port is given more than once"]),
-        (&["--store-message-db-url=postgres://user:pass@host/db"], &["store-message-db-url", "expected"]),
+        (&["--store-message-db-url=postgres://user:pass@host:port/db"], &["store-message-db-url", "expected"]),
         (&["--staticnode=nowhere"], &["staticnode", "nowhere", "expected"]),
         (&["--nodekey=abc"], &["nodekey", "expected"]),
         (&["rnu"], &["unknown command \"rnu\""]),

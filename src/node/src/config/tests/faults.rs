@@ -51,7 +51,7 @@ fn each_kind_of_value_has_its_limits() {
         "--staticnode=192.0.2.1:60000",
         "--max-msg-size=5MiB",
         "--max-msg-size=1023B",
-        "--store-message-db-url=postgres://db/x",
+        "--store-message-db-url=postgres://db:port/x",
         "--log-level=LOUD",
         "--log-format=xml",
         "--wait=never",
@@ -81,7 +81,7 @@ fn a_secret_is_never_repeated() {
     let misplaced = faults(&["--relay", &secret()], &[]);
     let unknown = faults(&[&format!("--nodekeyy={wrong}")], &[]);
     let list = load_file(&format!("nodekey = [\"{wrong}\"]\n")).1.unwrap_err().to_string();
-    let database = faults(&["--store-message-db-url=postgres://me:5ec2e75ec2e7@db/x"], &[]);
+    let database = faults(&["--store-message-db-url=postgres://me:5ec2e75ec2e7@db:port/x"], &[]);
     for text in [environment_faults, flag_faults, misplaced, unknown, database].concat() {
         assert!(!text.contains(&secret()) && !text.contains("5ec2e75ec2e7@"), "{text}");
     }
@@ -92,8 +92,15 @@ fn a_secret_is_never_repeated() {
 #[test]
 fn the_debug_form_of_a_configuration_shows_no_secret() {
     let flags = [format!("--nodekey={}", secret()), "--rln-relay-cred-password=hush5ec".to_owned()];
-    let debug = format!("{:?}", load(&[&flags[0], &flags[1]], &[]).unwrap());
-    assert!(!debug.contains("5ec2e7") && !debug.contains("94, 194") && !debug.contains("hush"), "{debug}");
+    let database = "--store-message-db-url=postgres://me:hush@db/x";
+    let debug = format!("{:?}", load(&[&flags[0], &flags[1], database], &[]).unwrap());
+    assert!(
+        debug.contains("me@db:5432/x")
+            && !debug.contains("5ec2e7")
+            && !debug.contains("94, 194")
+            && !debug.contains("hush"),
+        "{debug}"
+    );
 }
 
 #[test]

@@ -71,9 +71,11 @@ fn the_defaults_are_those_promised() {
         relay: true,
         relay_queue_bytes: 8 << 20,
         store: true,
-        store_message_db_url: "sqlite://levada.sqlite3".to_owned(),
+        store_message_db_url: "sqlite://levada.sqlite3".parse().unwrap(),
         store_message_retention_policy: "time:172800".parse().unwrap(),
         store_io: StoreIo::Auto,
+        store_max_num_db_connections: 50,
+        store_backlog_bytes: 256 << 20,
         store_node: None,
         filter: true,
         filter_node: None,
@@ -139,9 +141,11 @@ fn every_value(key: &str) -> Config {
         relay: false,
         relay_queue_bytes: 1 << 20,
         store: false,
-        store_message_db_url: "sqlite://x".to_owned(),
+        store_message_db_url: "sqlite://x".parse().unwrap(),
         store_message_retention_policy: "capacity:9;size:2GB".parse().unwrap(),
         store_io: StoreIo::Buffered,
+        store_max_num_db_connections: 5,
+        store_backlog_bytes: 1 << 20,
         store_node: Some("/s".to_owned()),
         filter: false,
         filter_node: Some("/f".to_owned()),
@@ -208,6 +212,8 @@ fn every_effective_value_reaches_its_field() {
         "--store-message-db-url=sqlite://x",
         "--store-message-retention-policy=capacity:9;size:2GB",
         "--store-io=buffered",
+        "--store-max-num-db-connections=5",
+        "--store-backlog-bytes=1MiB",
         "--storenode=/s",
         "--filter=0",
         "--filternode=/f",
@@ -247,7 +253,8 @@ fn every_effective_value_reaches_its_field() {
 /// The keys on which this version promises to act.
 const EFFECTIVE: &str = "\
     tcp-port listen-address nat nodekey cluster-id shard num-shards-in-network staticnode relay store \
-    store-message-db-url store-message-retention-policy store-io rest rest-address rest-port metrics-server \
+    store-message-db-url store-message-retention-policy store-io store-max-num-db-connections store-backlog-bytes \
+    rest rest-address rest-port metrics-server \
     metrics-server-address metrics-server-port \
     websocket-support websocket-port max-msg-size log-level log-format max-connections ports-shift agent-string \
     rest-relay-cache-capacity workers net-workers arena-bytes wait drain-timeout config-file \
@@ -263,7 +270,7 @@ const ACCEPTED: &str = "\
     relay-shard-manager rln-relay rln-relay-cred-path rln-relay-cred-password rln-relay-eth-client-address \
     rln-relay-eth-contract-address rln-relay-chain-id rln-relay-epoch-sec rln-relay-user-message-limit \
     rln-relay-dynamic rln-relay-membership-index store-message-db-vacuum \
-    store-message-db-migration store-max-num-db-connections store-resume store-sync store-sync-interval \
+    store-message-db-migration store-resume store-sync store-sync-interval \
     store-sync-range store-sync-relay-jitter rest-admin rest-allow-origin \
     metrics-logging \
     rendezvous enable-kad-discovery \

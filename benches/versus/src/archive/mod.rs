@@ -2,15 +2,19 @@
 
 mod ingest;
 mod inline;
+mod postgres;
 mod query;
 mod retention;
+#[expect(clippy::unwrap_used, dead_code, reason = "a server of the tests, of which the rows use less")]
+#[path = "../../../../src/archive/tests/postgres/server.rs"]
+mod server;
 mod workload;
 
 use crate::Options;
 use crate::row::Row;
 
 /// Every row, in the order of the report.
-pub const MEASURES: [&str; 12] = [
+pub const MEASURES: [&str; 13] = [
     "ingest",
     "ingest_pwritev",
     "ingest_1kb",
@@ -23,6 +27,7 @@ pub const MEASURES: [&str; 12] = [
     "query_cold",
     "query_warm_1kb",
     "query_cold_1kb",
+    "postgres_copy",
 ];
 
 /// How long and how often samples are taken.
@@ -37,8 +42,13 @@ pub struct Effort {
 /// Takes every row that was asked for.
 pub fn run(options: &Options) -> Vec<Row> {
     let effort = if options.quick { Effort { rounds: 1, less: 16 } } else { Effort { rounds: 7, less: 1 } };
+    let possible = |measure: &str| measure != "postgres_copy" || server::is_installed();
     let wanted = |measure: &str| options.only.is_empty() || options.only.iter().any(|only| only == measure);
-    MEASURES.into_iter().filter(|measure| wanted(measure)).map(|measure| row(measure, effort)).collect()
+    MEASURES
+        .into_iter()
+        .filter(|measure| wanted(measure) && possible(measure))
+        .map(|measure| row(measure, effort))
+        .collect()
 }
 
 fn row(measure: &'static str, effort: Effort) -> Row {
@@ -56,6 +66,7 @@ fn row(measure: &'static str, effort: Effort) -> Row {
         "query_cold" => query::row(measure, query::MEDIUM, true, 10.0, effort),
         "query_warm_1kb" => query::row(measure, query::SMALL, false, 1.0, effort),
         "query_cold_1kb" => query::row(measure, query::SMALL, true, 10.0, effort),
+        "postgres_copy" => postgres::rate(measure, effort),
         other => unreachable!("{other} is not in the list of measures"),
     }
 }

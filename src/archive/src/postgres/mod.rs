@@ -42,7 +42,7 @@ pub const STORE_BACKLOG_BYTES_DEFAULT: u64 = 256 << 20;
 pub const CONNECTIONS_MAX_DEFAULT: usize = 50;
 
 /// How long the database may take for each of the two answers to a batch.
-const INSERT_PATIENCE: Duration = Duration::from_secs(2);
+const INSERT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a query may take.
 const QUERY_PATIENCE: Duration = Duration::from_secs(60);
 

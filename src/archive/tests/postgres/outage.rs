@@ -66,7 +66,7 @@ fn a_slow_database_does_not_hold_the_node_up() {
     let name = name_of(&url);
     let mut node = Node::new(&url);
     node.insert(0..10).unwrap();
-    let slow = "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$; \
+    let slow = "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(8); RETURN NULL; END $$; \
                 CREATE TRIGGER wait BEFORE INSERT ON levada_message FOR EACH STATEMENT EXECUTE FUNCTION wait()";
     shared().sql(&name, slow);
     for first in (10..100).step_by(10) {

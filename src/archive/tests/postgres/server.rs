@@ -102,14 +102,20 @@ pub fn name_of(url: &PostgresUrl) -> String {
     url.to_string().rsplit('/').next().unwrap().to_owned()
 }
 
+/// Whether there is a PostgreSQL to start.
+pub fn is_installed() -> bool {
+    find_programs().is_some()
+}
+
 /// The folder with the programs of the newest PostgreSQL here.
 fn programs() -> PathBuf {
+    find_programs().expect("PostgreSQL is installed in /usr/lib/postgresql")
+}
+
+fn find_programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let folders = versions.map(|version| version.path().join("bin"));
-    folders
-        .filter(|folder| folder.join("initdb").exists())
-        .max()
-        .expect("PostgreSQL is installed in /usr/lib/postgresql")
+    folders.filter(|folder| folder.join("initdb").exists()).max()
 }
 
 /// A program that does not run as root: PostgreSQL refuses to.

@@ -2,16 +2,14 @@
 //!
 //! One trait, [`Archive`], with one writer, and any number of [`ArchiveReader`]s on other threads. Four backends stand
 //! behind it: [`SegmentArchive`], a log on the disk with SQLite as its index, [`SqliteArchive`], a database in memory (in a file, the
-//! first format of the archive), [`PostgresArchive`], which several nodes share,
-//! and [`MemoryArchive`], bounded in bytes. All pass the suite in `tests/conformance`. [`open`] chooses
-//! one by a [`DatabaseUrl`].
+//! first format of the archive), [`PostgresArchive`], which several nodes share, and [`MemoryArchive`], bounded in bytes. All pass the
+//! suite in `tests/conformance`. [`open`] chooses one by a [`DatabaseUrl`].
 //!
 //! Messages are known by their deterministic hash (14/WAKU2-MESSAGE) and ordered by (timestamp, hash). Whether a message
 //! may enter at all is decided before, by [`eligible`]. [`SyncIndex`] has the keys of the newest ones in memory, for
-//! store-sync. The crate starts no thread but for PostgreSQL: the caller gives the
-//! archive a worker.
+//! store-sync. The crate starts no thread but for PostgreSQL: the caller gives the archive a worker.
 //!
-//! A payload is copied at most once on its way in, whatever the backend; [`counters`] says how often and how many bytes.
+//! A payload is copied at most once on its way in, for PostgreSQL twice; [`counters`] says how often and how many bytes.
 
 #![forbid(unsafe_code)]
 

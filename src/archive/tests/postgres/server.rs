@@ -50,9 +50,10 @@ impl Server {
         let mut warden = tool("sh");
         // It ignores the interrupt that a terminal sends to all of a test run, so that it can do its duty then.
         let duty = format!(
-            "trap '' INT; read line; '{}' -D '{1}' -m immediate stop; rm -rf '{1}'",
+            "trap '' INT; read line; '{}' -D '{1}' -m immediate stop; rm -rf '{2}'",
             programs().join("pg_ctl").display(),
-            data.display()
+            data.display(),
+            folder.path().display()
         );
         let warden = warden.args(["-c", &duty]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let warden = warden.spawn().unwrap();

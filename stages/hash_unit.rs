@@ -3,7 +3,8 @@
 //! A message needs its id before it is known to be new, and its message hash only then, so it has one job at a time. But while
 //! some messages wait for their ids, others have just been found new: what `message_hash` is given in a turn in which `id_hash`
 //! hashed, it leaves here, and `id_hash` takes it along in the next turn. If no id is to be hashed then, `message_hash` does
-//! not wait any longer. It keeps nothing back where ids come with the messages.
+//! not wait any longer. It keeps nothing back where ids come with the messages, as those of peers do in a node: its network
+//! needs them earlier.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

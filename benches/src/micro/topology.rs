@@ -5,7 +5,8 @@
 //! archive                                                                                  └→ archive → sync → event → collect
 //! ```
 //! Without an archive, and with an archive in memory on one worker, everything is on the lane's own worker; where every
-//! stage has a worker to itself, nothing is. The id is hashed where two digests are asked for, as at a receiver.
+//! stage has a worker to itself, nothing is. The id is hashed where two digests are asked for, as for a
+//! message that is published at a node.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -59,7 +59,7 @@ fn table(rows: &[Row]) -> String {
             if row.holds { "yes" } else { "NO" },
             row.machine.others_pct,
             row.machine.stolen_pct,
-            row.machine.switched,
+            if row.shares_cores { "-".to_owned() } else { row.machine.switched.to_string() },
             row.machine.kept,
             if row.machine.is_too_much() { " busy" } else { "" },
         );
@@ -77,8 +77,8 @@ const FOOTER: &str = "
 ratio > 1: better than the rival; bar: the least ratio, or the limit where there is no rival. spread: the middle half of the
 rounds' ratios, of our samples where there is no rival.
 others%, stolen%: time of all cores that other processes and the hypervisor took during the row. switched: samples thrown away because
-a thread was switched out against its will, of those kept. busy: others took over 10 %, the hypervisor over 1 %, or more was thrown
-away than kept; such a row is not recorded.
+a thread was switched out against its will, of those kept; - where threads share cores and are switched out all the time.
+busy: others took over 10 %, the hypervisor over 1 %, or more was thrown away than kept; such a row is not recorded.
 ";
 
 /// Replaces the rows measured now in the kept results, in the order of the report; those of a busy machine are left as

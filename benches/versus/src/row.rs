@@ -30,6 +30,9 @@ pub struct Row {
     /// For the table alone: how busy the machine was, and all rivals.
     #[serde(skip)]
     pub machine: Disturbance,
+    /// For the table alone: threads share cores and are switched out all the time, which is not counted.
+    #[serde(skip)]
+    pub shares_cores: bool,
     /// For the table alone: every contestant with its median.
     #[serde(skip)]
     pub all: Vec<(String, f64)>,
@@ -94,7 +97,7 @@ impl<'a> Contest<'a> {
         let machine = Disturbance { switched, kept, ..watch.end() };
         let names = self.contestants.into_iter().map(|contestant| contestant.name);
         let samples = names.zip(samples).collect();
-        contested(self.measure, self.unit, self.bar, samples, machine)
+        Row { shares_cores: self.tolerates_switches, ..contested(self.measure, self.unit, self.bar, samples, machine) }
     }
 }
 
@@ -123,6 +126,7 @@ pub fn contested(
         bar,
         holds: rival / ours >= bar,
         machine,
+        shares_cores: false,
         all,
     }
 }
@@ -149,6 +153,7 @@ pub fn absolute(
         bar: limit,
         holds: ours <= limit,
         machine: Disturbance { kept: rounds, ..watch.end() },
+        shares_cores: false,
         all: Vec::new(),
     }
 }

@@ -47,7 +47,8 @@ pub trait Stage<M: Record>: Send {
         OnPanic::SkipMessage
     }
 
-    /// Works on a batch. At most one envelope per port may be sent for each envelope in the batch.
+    /// Works on a batch. By each port one envelope may be sent for each that was taken, and as many again, up to the limit of
+    /// a batch, for what the stage kept back before.
     fn process(&mut self, batch: &mut Batch<'_, M>, outputs: &mut Outputs<'_, M>);
 
     /// True for stages that bring envelopes in from elsewhere through [`poll`](Self::poll). Asked when the stage is placed, and

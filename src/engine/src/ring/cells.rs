@@ -1,6 +1,6 @@
 //! The memory of an index ring: plain `u32` cells, copied in and out as wide as the processor can.
 //!
-//! They are not atomics, and this is the only unsafe code of the rings. A store buffer holds about a hundred stores:
+//! They are not atomics: the rings have no other unsafe code than this, and the calls of it. A store buffer holds about a hundred stores:
 //! one store per index makes seven cache lines wait for each other where one store per 16 bytes lets all of them be
 //! under way, and a ring between two cores is as fast as lines can be under way at once. Atomic cells took twice the
 //! time per index at a batch of 8 (`benches/versus`, spsc_batch_8).

@@ -1,8 +1,8 @@
 //! Bounded lock-free queues of envelope indices, the only thing that crosses from one worker to another.
 //!
 //! What an index stands for is published by the release store each ring names, and by nothing else: no ring has a
-//! stand-alone fence. The cells of the rings are atomics, except in [`spsc`]'s layout for throughput, whose cells are
-//! the only unsafe code here.
+//! stand-alone fence. The cells of the rings are atomics, except in [`spsc`]'s layout for throughput, whose cells,
+//! and the calls of them, are the only unsafe code here.
 
 mod cells;
 mod ends;

@@ -30,7 +30,7 @@ fn the_environment_reaches_the_node() {
     let node = Node::start_command(&mut command);
     assert_eq!(node.after("REST"), [""; 0]);
     let relay = "relay /vac/waku/relay/2.0.0, 2 topics from /waku/2/rs/0/3 to /waku/2/rs/0/5";
-    assert_eq!(node.after("protocol ").last(), Some(&relay), "lists are commas, and a flag wins over a variable");
+    assert!(node.after("protocol ").contains(&relay), "lists are commas, and a flag wins over a variable");
 }
 
 #[test]

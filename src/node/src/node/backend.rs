@@ -10,7 +10,7 @@ use levada_net::NetHandle;
 use levada_stages::event::{EventCache, Interest};
 use levada_wire::waku::sharding::pubsub_topic_of;
 use levada_wire::waku::topics::PubsubTopic;
-use levada_wire::waku::{TopicTable, WakuRecord};
+use levada_wire::waku::{TopicTable, WakuRecord, filter, lightpush, peer_exchange};
 
 use crate::node::discovery::Discovery;
 use crate::node::in_order;
@@ -169,9 +169,10 @@ impl Backend for NodeBackend {
             // Relay serves publishers and the archive without peers, so the node as a whole is ready.
             (relay.state, relay.description) = (HealthState::NotReady, Some("no peer is connected".to_owned()));
         }
-        let absent = ["Rln Relay", "Filter", "Lightpush", "Legacy Lightpush", "Peer Exchange", "Rendezvous", "Mix"];
         let mut protocols = vec![relay, protocol("Store", mounted(self.store.is_some()))];
-        protocols.extend(absent.map(|name| protocol(name, HealthState::NotMounted)));
+        let served = self.net.exchange().protocols();
+        protocols.extend(SERVICES.map(|(name, id)| protocol(name, mounted(served.contains(&id)))));
+        protocols.extend(ABSENT.map(|name| protocol(name, HealthState::NotMounted)));
         let connection = match peers {
             0 => ConnectionStatus::Disconnected,
             peers if peers < HEALTHY_PEERS => ConnectionStatus::PartiallyConnected,
@@ -187,6 +188,17 @@ impl Backend for NodeBackend {
         Info { listen_addresses, enr_uri }
     }
 }
+
+/// Services by the names that dashboards look for, and their protocols.
+const SERVICES: [(&str, &str); 4] = [
+    ("Filter", filter::SUBSCRIBE_PROTOCOL),
+    ("Lightpush", lightpush::PROTOCOL_V3),
+    ("Legacy Lightpush", lightpush::PROTOCOL_V2),
+    ("Peer Exchange", peer_exchange::PROTOCOL),
+];
+
+/// What this version does not have.
+const ABSENT: [&str; 3] = ["Rln Relay", "Rendezvous", "Mix"];
 
 const RELAY_OFF: &str = "relay is off on this node; start it with --relay=true";
 

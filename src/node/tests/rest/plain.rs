@@ -20,7 +20,10 @@ fn a_node_without_peers_is_ready() {
     let protocols = health["protocolsHealth"].as_array().unwrap();
     assert!(protocols.contains(&json!({"Relay": "NOT_READY", "desc": "no peer is connected"})), "{protocols:?}");
     assert!(protocols.contains(&json!({"Store": "READY"})), "{protocols:?}");
-    assert!(protocols.contains(&json!({"Filter": "NOT_MOUNTED"})), "{protocols:?}");
+    for name in ["Filter", "Lightpush", "Legacy Lightpush", "Peer Exchange"] {
+        assert!(protocols.contains(&json!({name: "READY"})), "{name} in {protocols:?}");
+    }
+    assert!(protocols.contains(&json!({"Rln Relay": "NOT_MOUNTED"})), "{protocols:?}");
 }
 
 #[test]

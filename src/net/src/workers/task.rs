@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::sync::atomic::Ordering::AcqRel;
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures::task::AtomicWaker;
@@ -38,8 +38,8 @@ impl Future for Homed {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { task, bell, waker } = &mut *self;
         bell.task.register(cx.waker());
-        // Release: whoever rings from here on is told to wake the task that was registered above.
-        bell.is_rung.store(false, Release);
+        // An exchange, so that what a ringer before this has written is seen by the poll below; who rings after it wakes the task.
+        bell.is_rung.swap(false, AcqRel);
         task.as_mut().poll(&mut Context::from_waker(waker))
     }
 }

@@ -2,7 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 
-import { freshContentTopic, PUBSUB_TOPIC } from "../lib/constants.mjs";
+import { PUBSUB_TOPIC } from "../lib/constants.mjs";
+import { connected, contentTopicOfShard, lightChecks } from "../lib/light.mjs";
 import { expect } from "../lib/report.mjs";
 import { Inbox, poll } from "../lib/wait.mjs";
 
@@ -22,30 +23,13 @@ export async function filterChecks({ report, levada, rest, stack, transport }) {
     ["a subscriber that vanishes and returns is pushed to again", returns],
     ["a subscriber that never reads keeps no other from its pushes", neverReads],
   ];
-  for (const [what, check] of checks) {
-    const made = [];
-    try {
-      await report.check(`${group}: ${what}`, (scope) => check(scope, { ...context, made }));
-    } finally {
-      await Promise.allSettled(made.map((light) => light.stop()));
-    }
-  }
+  await lightChecks(report, group, context, checks);
 }
 
-// A content topic that js-waku assigns to the shard of the checks, which application and version decide.
-function contentTopicOfShard() {
-  return freshContentTopic().replace("/levada/1/", "/myapp/1/");
-}
-
-// A light node that is connected and knows what the node serves.
-async function connected(scope, { levada, stack, transport, made }) {
-  const light = await stack.makeLightNode(transport);
-  made.push(light);
-  scope.waitingFor("the connection");
-  await light.dial(stack.multiaddr(levada[transport]));
-  scope.waitingFor("the node's protocols at the light node");
-  await light.waitForPeers([stack.Protocols.Filter]);
-  return light;
+// A light node that knows what the checks ask of the node.
+function lightNode(scope, context) {
+  const { Protocols } = context.stack;
+  return connected(scope, context, [Protocols.Filter]);
 }
 
 // Subscribes to a content topic of the topic of the checks; messages go to the inbox.
@@ -69,7 +53,7 @@ async function pushed(scope, rest, contentTopic, inboxes, payloadBytes) {
 
 async function steps(scope, context) {
   const { rest, stack, nodeId } = context;
-  const light = await connected(scope, context);
+  const light = await lightNode(scope, context);
   const contentTopic = contentTopicOfShard();
   const { decoder, inbox } = await subscribed(scope, light, stack, contentTopic);
   for (const bytes of [100, LARGE_BYTES, 100]) {
@@ -91,7 +75,7 @@ async function steps(scope, context) {
 
 async function returns(scope, context) {
   const { rest, stack, levada, transport } = context;
-  const [stays, leaves] = [await connected(scope, context), await connected(scope, context)];
+  const [stays, leaves] = [await lightNode(scope, context), await lightNode(scope, context)];
   const contentTopic = contentTopicOfShard();
   const [atStays, atLeaves] = [
     await subscribed(scope, stays, stack, contentTopic),
@@ -115,7 +99,7 @@ async function returns(scope, context) {
 
 async function neverReads(scope, context) {
   const { rest, stack, nodeId } = context;
-  const [reads, paused] = [await connected(scope, context), await connected(scope, context)];
+  const [reads, paused] = [await lightNode(scope, context), await lightNode(scope, context)];
   await stack.neverReadPushes(paused);
   const contentTopic = contentTopicOfShard();
   const { inbox } = await subscribed(scope, reads, stack, contentTopic);

@@ -3,7 +3,8 @@
 
 import { randomBytes } from "node:crypto";
 
-import { freshContentTopic, PUBSUB_TOPIC } from "../lib/constants.mjs";
+import { PUBSUB_TOPIC } from "../lib/constants.mjs";
+import { connected, contentTopicOfShard, lightChecks } from "../lib/light.mjs";
 import { joinMesh } from "../lib/mesh.mjs";
 import { expect } from "../lib/report.mjs";
 import { poll } from "../lib/wait.mjs";
@@ -25,30 +26,13 @@ export async function serviceChecks({ report, levada, rest, stack, relay, transp
     ["lightpush of versions 3 and 2 reaches a js relay", pushes],
     [`${STORED_MESSAGES} messages of a js relay, read by store forward and backward`, reads],
   ];
-  for (const [what, check] of checks) {
-    const made = [];
-    try {
-      await report.check(`${group}: ${what}`, (scope) => check(scope, { ...context, made }));
-    } finally {
-      await Promise.allSettled(made.map((peer) => peer.stop()));
-    }
-  }
+  await lightChecks(report, group, context, checks);
 }
 
-// A content topic that js-waku assigns to the shard of the checks, which application and version decide.
-function contentTopicOfShard() {
-  return freshContentTopic().replace("/levada/1/", "/myapp/1/");
-}
-
-// A light node that is connected and knows what the node serves.
-async function connected(scope, { levada, stack, transport, made }) {
-  const light = await stack.makeLightNode(transport);
-  made.push(light);
-  scope.waitingFor("the connection");
-  await light.dial(stack.multiaddr(levada[transport]));
-  scope.waitingFor("the node's protocols at the light node");
-  await light.waitForPeers([stack.Protocols.LightPush, stack.Protocols.Store]);
-  return light;
+// A light node that knows what the checks ask of the node.
+function lightNode(scope, context) {
+  const { Protocols } = context.stack;
+  return connected(scope, context, [Protocols.LightPush, Protocols.Store]);
 }
 
 // A js-waku relay peer in the mesh of the node.
@@ -67,7 +51,7 @@ async function push(scope, light, contentTopic, payload, useLegacy) {
 }
 
 async function pushesToNobody(scope, context) {
-  const light = await connected(scope, context);
+  const light = await lightNode(scope, context);
   // Peers of an earlier check may still be on their way out.
   const fails = async (useLegacy) => {
     const { successes, failures } = await push(scope, light, contentTopicOfShard(), randomBytes(100), useLegacy);
@@ -83,7 +67,7 @@ async function pushesToNobody(scope, context) {
 }
 
 async function pushes(scope, context) {
-  const [light, peer] = [await connected(scope, context), await relayPeer(scope, context)];
+  const [light, peer] = [await lightNode(scope, context), await relayPeer(scope, context)];
   for (const useLegacy of [false, true]) {
     const contentTopic = contentTopicOfShard();
     const inbox = peer.inbox(contentTopic);
@@ -98,7 +82,7 @@ async function pushes(scope, context) {
 }
 
 async function reads(scope, context) {
-  const [light, peer] = [await connected(scope, context), await relayPeer(scope, context)];
+  const [light, peer] = [await lightNode(scope, context), await relayPeer(scope, context)];
   const contentTopic = contentTopicOfShard();
   const sent = [];
   for (let number = 0; number < STORED_MESSAGES; number += 1) {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome, SyncIndex};
 use levada_engine::{
-    Arena, LinkConfig, Placement, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker,
+    Arena, LinkConfig, Placement, Policy, Running, StageId, Topology, TopologyBuilder, TopologyError, Waker,
 };
 use levada_stages::HashUnit;
 use levada_stages::archive::{ArchiveCounters, ArchiveStage};
@@ -134,7 +134,7 @@ pub fn start(
 ) -> Result<Running, TopologyError> {
     let (topology, wakers) = draw(arena, round, shared, archive, layout)?;
     round.bind(wakers);
-    topology.run(Wait::Balanced)
+    topology.run()
 }
 
 /// Which worker the archive runs on.

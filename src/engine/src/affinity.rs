@@ -84,7 +84,8 @@ impl Affinity {
 }
 
 impl Place {
-    fn core(self) -> Option<usize> {
+    /// The number of the core, if the worker is bound to one.
+    pub fn core(self) -> Option<usize> {
         match self {
             Self::Core(core) => Some(core),
             Self::Floating => None,

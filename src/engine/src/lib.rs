@@ -3,6 +3,10 @@
 //! An [`Arena`] lends out payload slots by move-only handles. A topology drawn with [`TopologyBuilder`] places
 //! [`Stage`]s on workers and joins them by links; links carry envelope indices, never payloads. Nothing allocates per
 //! envelope once a topology runs, and nothing here knows a protocol or an async runtime.
+//!
+//! Beside them stand what stages of many users need: [`ring`], the rings by themselves; [`seen`], a set of keys seen lately that
+//! threads share; [`io::WriteRing`], writes of several pieces to a file by io_uring, straight from slots; [`heap`], an allocator
+//! that counts.
 
 mod affinity;
 pub mod arena;
@@ -49,7 +53,7 @@ pub use stage::{OnPanic, Stage};
 pub use stats::{LinkStats, StageStats};
 pub use time::{Regime, TimeSplit, WorkerStats};
 pub use topology::{
-    Drained, Invoker, Placement, Running, StageId, Started, Topology, TopologyBuilder, TopologyError, TopologyStats,
-    WorkerId,
+    Drained, Invoker, LinkId, Placement, Running, StageId, Started, Topology, TopologyBuilder, TopologyError,
+    TopologyStats, WorkerId,
 };
 pub use wait::{SleepFlag, Wait, Waker};

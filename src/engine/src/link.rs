@@ -65,8 +65,8 @@ pub(crate) enum OutletTarget {
 
 /// Makes a ring that leads out of a worker: both its ends, and where its depth is read.
 ///
-/// A link has one producer and one consumer, whatever is drawn: links that meet in a stage are as many rings, and the ends of
-/// a ring for one producer cannot be cloned. Only a link that drops its oldest has a ring with two that pop.
+/// A link has one producer and one consumer: links that meet in a stage are as many rings, the ends of a ring for one producer
+/// cannot be cloned, and a drawing that names a second producer is refused. Only a link that drops its oldest has a ring with two that pop.
 pub(crate) fn remote(config: LinkConfig, waker: Waker) -> (OutletTarget, InletEnd, Depth) {
     if config.policy == Policy::DropOldest {
         let ring = Arc::new(mpmc::Ring::new(config.capacity));

@@ -38,8 +38,8 @@ pub(crate) struct Worker<M: Record> {
     pub clock: Clock,
     /// The core the worker's thread is bound to.
     pub core: Option<usize>,
-    /// How it waits, if not as the whole topology does.
-    pub wait: Option<Wait>,
+    /// How it waits.
+    pub wait: Wait,
 }
 
 impl<M: Record> Worker<M> {

@@ -105,7 +105,8 @@ fn the_build_checks_cores_against_this_process() {
     // A worker for stages that block takes no place.
     let mut with_blocking = drawing(&["a"], &own.to_string());
     with_blocking.blocking_worker("b");
-    let running = with_blocking.build().unwrap().run(Wait::Eco).unwrap();
+    with_blocking.default_wait(Wait::Eco);
+    let running = with_blocking.build().unwrap().run().unwrap();
     let pinned: Vec<bool> = running.stats().workers.iter().map(|worker| worker.is_pinned()).collect();
     assert_eq!(pinned, [true, false]);
     assert_eq!(running.drain(std::time::Duration::MAX), Drained::Complete);
@@ -128,10 +129,11 @@ fn a_spinning_worker_shares_its_core_with_nobody() {
         core: own,
         other: other.to_owned(),
     };
-    // By the topology's way to wait, known when it is run.
-    let topology = drawing(&["a", "b"], &format!("{own},{own}")).build().unwrap();
-    assert_eq!(topology.run(Wait::Spin).err(), Some(refused("a", "b")));
-    // By a worker's own, known when it is built.
+    // By the topology's way to wait.
+    let mut both = drawing(&["a", "b"], &format!("{own},{own}"));
+    both.default_wait(Wait::Spin);
+    assert_eq!(both.build().err(), Some(refused("a", "b")));
+    // By a worker's own.
     let mut asked = TopologyBuilder::new(arena(1));
     let [_, spins] = ["a", "b"].map(|name| asked.worker(name));
     asked.affinity(Affinity::parse(&format!("{own},{own}")).unwrap());
@@ -154,5 +156,6 @@ fn a_worker_of_its_own_way_to_wait_counts_against_the_cores() {
     let mut asked = TopologyBuilder::new(arena(1));
     let first = asked.worker("w0");
     asked.wait(first, Wait::Eco);
-    assert_eq!(asked.build().unwrap().run(Wait::Spin).unwrap().drain(std::time::Duration::MAX), Drained::Complete);
+    asked.default_wait(Wait::Spin);
+    assert_eq!(asked.build().unwrap().run().unwrap().drain(std::time::Duration::MAX), Drained::Complete);
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use common::{Pass, arena, numbered};
-use levada_engine::{Arena, Drained, LinkConfig, PAYLOAD_COPIES, Sink, Source, Topology, TopologyBuilder, Wait, Waker};
+use levada_engine::{Arena, Drained, LinkConfig, PAYLOAD_COPIES, Sink, Source, Topology, TopologyBuilder, Waker};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -102,7 +102,7 @@ fn nothing_is_allocated_or_copied_per_envelope() {
 
     for workers in [1, 3] {
         let (source, topology, mut sink) = three_stages(&arena, workers);
-        let running = topology.run(Wait::Balanced).unwrap();
+        let running = topology.run().unwrap();
         pass(&source, &mut sink, WARM_UP, std::thread::yield_now);
         let counts = counted(|| pass(&source, &mut sink, ENVELOPES, std::thread::yield_now));
         assert_eq!(counts, (0, 0), "{workers} workers, on threads");

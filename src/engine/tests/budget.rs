@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use levada_engine::{
-    Arena, ArenaConfig, Batch, ClaimError, Drained, Held, LinkConfig, Outputs, Sink, Stage, TopologyBuilder, Wait,
-    Waker,
+    Arena, ArenaConfig, Batch, ClaimError, Drained, Held, LinkConfig, Outputs, Sink, Stage, TopologyBuilder, Waker,
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -189,7 +188,7 @@ fn a_full_arena_stops_the_source_and_it_goes_on_where_it_was() {
 #[test]
 fn on_a_worker_of_its_own_the_source_sleeps_while_the_arena_is_full() {
     let (drawing, mut sink, arena, refused) = claiming(1);
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     let (mut kept, mut popped, mut waits) = (Vec::new(), 0, 0);
     while popped < ENVELOPES {
         match sink.pop() {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use by_hand::{config, pop_all, push_all, silent};
 use common::{Pass, arena, numbered};
-use levada_engine::{Drained, Policy, TopologyBuilder, TopologyError, Wait};
+use levada_engine::{Drained, Policy, TopologyBuilder, TopologyError};
 use notes::{Notes, line};
 
 #[test]
@@ -132,7 +132,7 @@ fn producer_and_consumer_race_for_the_oldest_and_lose_nothing_uncounted() {
     let pass = drawing.stage(worker, "pass", Pass);
     let source = drawing.source("in", pass, 1024);
     let mut sink = drawing.sink("end", pass, "out", config(Policy::DropOldest), silent());
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     let stats = running.stats();
     let pushed_all = AtomicBool::new(false);
     let popped = std::thread::scope(|scope| {

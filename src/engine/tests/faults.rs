@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::{Pass, arena, numbered};
 use levada_engine::{
     Arena, Batch, Drained, Held, Invoker, LinkConfig, OnPanic, Outputs, PushError, Sink, Source, Stage, Topology,
-    TopologyBuilder, Wait, Waker,
+    TopologyBuilder, Waker,
 };
 
 /// Far beyond what any of this takes: reaching it is a failure, never a measurement.
@@ -198,7 +198,7 @@ fn wait_for(what: &str, happened: impl Fn() -> bool) {
 #[test]
 fn random_panics_lose_no_slot() {
     silence();
-    let panics = if std::env::var_os("LEVADA_DEEP").is_some() { 1_000_000 } else { 100_000 };
+    let panics = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 1_000_000 } else { 100_000 };
     let arena = arena(512);
     let (source, topology, mut sinks) = draw(&arena, Faulty::new(Fault::Random, OnPanic::SkipMessage));
     let mut invoker = topology.invoker();
@@ -233,7 +233,7 @@ fn random_panics_on_threads_lose_no_slot() {
     silence();
     let arena = arena(2048);
     let (source, topology, mut sinks) = draw(&arena, Faulty::new(Fault::Random, OnPanic::SkipMessage));
-    let running = topology.run(Wait::Balanced).unwrap();
+    let running = topology.run().unwrap();
     let stats = running.stats();
     while stats.stages.iter().map(|stage| stage.panics_total()).sum::<u64>() < 2000 {
         if let Ok(unique) = arena.claim(8) {
@@ -304,7 +304,7 @@ fn threads_stop_together_and_say_that_they_failed() {
         let arena = arena(512);
         let (source, topology, sinks) = draw(&arena, Faulty::new(fault, OnPanic::StopTopology));
         (0..10).for_each(|number| source.push(numbered(&arena, number)).unwrap());
-        let running = topology.run(Wait::Balanced).unwrap();
+        let running = topology.run().unwrap();
         wait_for("the failure", || running.has_failed());
         assert_eq!(running.drain(LONG), Drained::Failed);
         assert!(matches!(source.push(numbered(&arena, 0)), Err(PushError::Closed(_))));
@@ -355,7 +355,7 @@ fn a_panic_that_panics_again_is_skipped_like_any_other() {
     let bomber = drawing.stage(worker, "bomber", Bomber(dropped.clone()));
     let source = drawing.source("in", bomber, 256);
     (0..10).for_each(|number| source.push(numbered(&arena, number)).unwrap());
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     assert_eq!(running.drain(LONG), Drained::Complete);
     assert_eq!((dropped.load(Relaxed), arena.slots_in_use()), (10, 0));
 }

@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Pass, arena, numbered};
-use levada_engine::{Drained, LinkConfig, Sink, Source, TopologyBuilder, Wait, Waker};
+use levada_engine::{Drained, LinkConfig, Sink, Source, TopologyBuilder, Waker};
 
 /// Kernel clock ticks (10 ms) this process has used, from the 14th and 15th fields of its `stat` line.
 fn ticks_used() -> u64 {
@@ -35,7 +35,7 @@ fn an_idle_topology_leaves_the_cores_alone() {
     stages.windows(2).for_each(|pair| drawing.link(pair[0], "out", pair[1]));
     let source = drawing.source("in", stages[0], 256);
     let mut sink = drawing.sink("end", stages[3], "out", LinkConfig::default(), Waker::from_callback(|| ()));
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     let used = (0..3).map(|_| {
         // Idle after work, not idle since ever.
         pass_one(&source, &mut sink);

@@ -142,9 +142,16 @@ fn arena() -> StdArc<Arena<u32>> {
     Arena::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).unwrap()
 }
 
-/// Starts a topology on loom's threads; workers sleep as soon as they have nothing to do.
+/// Workers sleep as soon as they have nothing to do.
+fn drawing() -> TopologyBuilder<u32> {
+    let mut drawing = TopologyBuilder::new(arena());
+    drawing.default_wait(Wait::Eco);
+    drawing
+}
+
+/// Starts a topology on loom's threads.
 fn start(topology: Topology<u32>) -> (Running, Vec<JoinHandle<()>>) {
-    let (running, bodies) = topology.run_on_threads_of(Wait::Eco);
+    let (running, bodies) = topology.run_on_threads();
     (running, bodies.into_iter().map(thread::spawn).collect())
 }
 
@@ -157,7 +164,7 @@ fn end(running: Running, threads: Vec<JoinHandle<()>>, panics: u64) -> Drained {
 
 /// One worker, and an envelope that waits for it.
 fn one_taker(seen: &Arc<Seen>) -> (Topology<u32>, StdArc<Arena<u32>>) {
-    let mut drawing = TopologyBuilder::new(arena());
+    let mut drawing = drawing();
     let worker = drawing.blocking_worker("worker");
     let taker = drawing.stage(worker, "taker", Taker(seen.clone()));
     let source = drawing.source("in", taker, 2);
@@ -196,7 +203,7 @@ fn a_stop_ends_a_worker_and_what_it_held_comes_back() {
 fn a_drain_comes_after_what_its_owner_did_before() {
     model(|| {
         let seen = Arc::new(Seen::default());
-        let mut drawing = TopologyBuilder::new(arena());
+        let mut drawing = drawing();
         let worker = drawing.blocking_worker("worker");
         drawing.stage(worker, "waits", Waits(seen.clone()));
         let (running, threads) = start(drawing.build().unwrap());
@@ -209,7 +216,7 @@ fn a_drain_comes_after_what_its_owner_did_before() {
 
 /// A worker that only waits, and the sink behind it.
 fn one_lead() -> (TopologyBuilder<u32>, Sink<u32>) {
-    let mut drawing = TopologyBuilder::new(arena());
+    let mut drawing = drawing();
     let worker = drawing.blocking_worker("leads");
     let leads = drawing.stage(worker, "leads", Leads);
     let config = LinkConfig { capacity: 2, policy: Policy::Reliable };

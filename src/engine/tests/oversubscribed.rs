@@ -31,8 +31,9 @@ fn four_on_one_core() -> (TopologyBuilder<u64>, levada_engine::Source<u64>, leva
 #[test]
 fn four_workers_on_one_core_make_progress_and_shut_down() {
     for wait in [Wait::Balanced, Wait::Eco] {
-        let (drawing, source, mut sink) = four_on_one_core();
-        let running = drawing.build().unwrap().run(wait).unwrap();
+        let (mut drawing, source, mut sink) = four_on_one_core();
+        drawing.default_wait(wait);
+        let running = drawing.build().unwrap().run().unwrap();
         assert!(running.stats().workers.iter().all(|worker| worker.is_pinned()));
         let arena = source.arena().clone();
         let (mut pushed, mut popped) = (0, 0);
@@ -65,8 +66,9 @@ fn four_workers_on_one_core_make_progress_and_shut_down() {
 
 #[test]
 fn spinning_on_the_same_core_is_refused() {
-    let (drawing, _source, _sink) = four_on_one_core();
-    let refused = drawing.build().unwrap().run(Wait::Spin).unwrap_err();
+    let (mut drawing, _source, _sink) = four_on_one_core();
+    drawing.default_wait(Wait::Spin);
+    let refused = drawing.build().err().expect("they would starve each other");
     let expected = match Cores::of_process().count() {
         cores @ ..4 => TopologyError::SpinWithoutCores { workers: 4, cores },
         _ => TopologyError::SpinOnSharedCore {

@@ -178,7 +178,7 @@ fn restarts_on_threads_lose_only_the_culprits() {
     let sink_config = LinkConfig { capacity: 4096, ..LinkConfig::default() };
     let mut sink = drawing.sink("end", pass, "out", sink_config, Waker::from_callback(|| ()));
     push_all(&source, 0..ENVELOPES);
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     let stats = running.stats();
     assert_eq!(running.drain(LONG), Drained::Complete);
     let expected: Vec<u64> = (0..ENVELOPES).filter(|number| ![100, 101, 1500].contains(number)).collect();
@@ -283,7 +283,8 @@ fn a_panic_in_is_ready_is_counted_and_the_worker_lives() {
         let (told, tells) = std::sync::mpsc::channel();
         let waker = Waker::from_callback(move || _ = told.send(()));
         let mut sink = drawing.sink("end", stage, "out", LinkConfig::default(), waker);
-        let running = drawing.build().unwrap().run(Wait::Eco).unwrap();
+        drawing.default_wait(Wait::Eco);
+        let running = drawing.build().unwrap().run().unwrap();
         let stats = running.stats();
         // The envelope, or the end.
         tells.recv_timeout(LONG).unwrap();

@@ -83,7 +83,7 @@ fn every_placement_delivers_everything_in_order() {
     for placement in ALL {
         let arena = arena(1024);
         let (sources, drawing, sinks) = draw(&arena, placement);
-        let started = drawing.build().unwrap().start(Wait::Balanced).unwrap();
+        let started = drawing.build().unwrap().start().unwrap();
         assert_eq!(matches!(started, Started::Invoker(_)), placement == Placement::Invoker);
         let mut lanes = (sources, started, sinks);
         assert_eq!(pass(&arena, &mut lanes, LANES as u64 * EACH), 0);
@@ -111,7 +111,7 @@ fn a_drain_begun_is_emptied_by_the_same_thread() {
     for placement in ALL {
         let arena = arena(1024);
         let (sources, drawing, sinks) = draw(&arena, placement);
-        let started = drawing.build().unwrap().start(Wait::Balanced).unwrap();
+        let started = drawing.build().unwrap().start().unwrap();
         let mut lanes = (sources, started, sinks);
         let mut inside = pass(&arena, &mut lanes, 100);
         let (sources, mut started, mut sinks) = lanes;
@@ -138,7 +138,7 @@ fn a_drain_that_a_full_sink_holds_up_ends_at_its_limit() {
         let config = LinkConfig { capacity: 256, ..LinkConfig::default() };
         let sink = drawing.sink("end", pass, "out", config, Waker::from_callback(|| ()));
         (0..1000).for_each(|number| source.push(numbered(&arena, number)).unwrap());
-        let started = drawing.build().unwrap().start(Wait::Balanced).unwrap();
+        let started = drawing.build().unwrap().start().unwrap();
         assert_eq!(started.drain(Duration::from_millis(5)), Drained::TimedOut);
         let start = Instant::now();
         while arena.slots_in_use() > 256 {
@@ -163,7 +163,7 @@ fn workers_of_ones_own_stand_beside_those_of_the_placement() {
     assert_eq!(drawing.worker_of(store), disk);
     assert_ne!(drawing.worker_of(first), disk);
     drawing.wait(disk, Wait::Eco);
-    let started = drawing.build().unwrap().start(Wait::Balanced).unwrap();
+    let started = drawing.build().unwrap().start().unwrap();
     let pinned: Vec<bool> = started.stats().workers.iter().map(|worker| worker.is_pinned()).collect();
     assert_eq!(pinned, [true, false]);
     assert_eq!(started.drain(LONG), Drained::Complete);

@@ -30,7 +30,8 @@ fn there_and_back(arena: &Arc<Arena<u64>>, wait: Wait) -> (Source<u64>, Running,
     let source = drawing.source("in", first, 256);
     let config = LinkConfig { capacity: 256, policy: Policy::Reliable };
     let sink = drawing.sink("end", last, "out", config, Waker::from_callback(|| ()));
-    (source, drawing.build().unwrap().run(wait).unwrap(), sink)
+    drawing.default_wait(wait);
+    (source, drawing.build().unwrap().run().unwrap(), sink)
 }
 
 fn push(source: &Source<u64>, number: u64) {
@@ -96,7 +97,8 @@ fn one_worker_may_spin() {
     let pass = drawing.stage(worker, "pass", Pass);
     let source = drawing.source("in", pass, 256);
     let mut sink = drawing.sink("end", pass, "out", LinkConfig::default(), Waker::from_callback(|| ()));
-    let running = drawing.build().unwrap().run(Wait::Spin).unwrap();
+    drawing.default_wait(Wait::Spin);
+    let running = drawing.build().unwrap().run().unwrap();
     (0..10).for_each(|number| push(&source, number));
     assert_eq!(running.drain(Duration::MAX), Drained::Complete);
     assert!(pop_until_finished(&mut sink).into_iter().eq(0..10));
@@ -193,7 +195,7 @@ fn threads_of_a_lossy_circle_drain() {
     let source = drawing.source("in", a, 256);
     drawing.link(a, "out", b);
     drawing.link_with(b, "out", a, LinkConfig { capacity: 256, policy: Policy::DropNewest });
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     (0..10).for_each(|number| push(&source, number));
     let stats = running.stats();
     wait_for("a few rounds", || stats.links.iter().all(|link| link.passed_total() > 9));
@@ -229,7 +231,7 @@ fn housekeeping_comes_round_on_an_idle_and_on_a_busy_worker() {
         let worker = drawing.worker("w0");
         let chores = drawing.stage(worker, "chores", Chores(done));
         let source = drawing.source("in", chores, 256);
-        let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+        let running = drawing.build().unwrap().run().unwrap();
         let mut rounds = 0;
         while rounds < 2 {
             if busy && let Ok(unique) = arena.claim(1) {
@@ -248,7 +250,7 @@ fn housekeeping_comes_round_on_an_idle_and_on_a_busy_worker() {
 fn an_empty_topology_ends_at_once() {
     let mut drawing = TopologyBuilder::new(arena(1));
     drawing.worker("w0");
-    assert_eq!(drawing.build().unwrap().run(Wait::Balanced).unwrap().drain(LONG), Drained::Complete);
+    assert_eq!(drawing.build().unwrap().run().unwrap().drain(LONG), Drained::Complete);
 }
 
 /// Has one envelope to bring in, but only once it was asked whether it has.
@@ -291,7 +293,8 @@ fn a_source_stage_is_asked_once_more_before_its_worker_sleeps() {
         let (told, tells) = channel();
         let waker = Waker::from_callback(move || _ = told.send(()));
         let mut sink = drawing.sink("end", shy, "out", LinkConfig::default(), waker);
-        let running = drawing.build().unwrap().run(wait).unwrap();
+        drawing.default_wait(wait);
+        let running = drawing.build().unwrap().run().unwrap();
         tells.recv_timeout(LONG).unwrap();
         assert_eq!(sink.pop().map(|held| held.record()), Some(7));
         assert_eq!(running.drain(LONG), Drained::Complete);

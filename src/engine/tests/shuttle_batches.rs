@@ -16,8 +16,9 @@ use shuttle::thread;
 fn pass_through(workers: usize, slots: u32) {
     const TOTAL: u64 = 16;
     const CAPACITY: usize = 8;
-    let (drawing, through) = batches::draw(workers, slots, TOTAL, CAPACITY);
-    let (running, bodies) = drawing.build().unwrap().run_on_threads_of(Wait::Eco);
+    let (mut drawing, through) = batches::draw(workers, slots, TOTAL, CAPACITY);
+    drawing.default_wait(Wait::Eco);
+    let (running, bodies) = drawing.build().unwrap().run_on_threads();
     let threads: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
     while !through.is_complete() {
         thread::yield_now();

@@ -60,11 +60,12 @@ fn the_regimes_of_threads_add_up_at_any_moment_and_at_the_end() {
         let stage = drawing.stage(worker, "chores", Chores);
         let source = drawing.source("in", stage, 1024);
         let mut sink = drawing.sink("end", stage, "out", config(Policy::Reliable), silent());
+        drawing.default_wait(wait);
         let topology = drawing.build().unwrap();
         let stats = topology.stats();
         assert_eq!(stats.workers[0].time_split(), TimeSplit::default(), "not started");
         let before = Instant::now();
-        let running = topology.run(wait).unwrap();
+        let running = topology.run().unwrap();
         let mut split = TimeSplit::default();
         // The sink is not emptied: work, then back-pressure; emptied: idle. Chores come by themselves.
         let mut number = 0;
@@ -107,7 +108,8 @@ fn a_reading_while_the_worker_sleeps_counts_the_sleep() {
     let stage = drawing.stage(worker, "pass", Pass);
     let _source = drawing.source("in", stage, 256);
     drawing.discard(stage, "out");
-    let running = drawing.build().unwrap().run(Wait::Eco).unwrap();
+    drawing.default_wait(Wait::Eco);
+    let running = drawing.build().unwrap().run().unwrap();
     let stats = running.stats();
     let mut former = TimeSplit::default();
     wait_for("the start", || {

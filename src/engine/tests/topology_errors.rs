@@ -177,9 +177,49 @@ fn spinning_needs_a_core_for_each_worker() {
     for worker in 0..=cores {
         drawing.worker(&format!("w{worker}"));
     }
-    let refused = drawing.build().unwrap().run(Wait::Spin).unwrap_err();
+    drawing.default_wait(Wait::Spin);
+    let refused = error(drawing);
     assert_eq!(refused, TopologyError::SpinWithoutCores { workers: cores + 1, cores });
     assert!(refused.to_string().contains("wait balanced, or use fewer workers"));
+}
+
+#[test]
+fn a_declared_link_has_one_producer() {
+    let declared = |producers: &[&str]| {
+        let (mut drawing, worker) = builder();
+        let [a, b, end] = ["a", "b", "end"].map(|name| drawing.stage(worker, name, Pass));
+        drawing.source("in:a", a, 256);
+        drawing.source("in:b", b, 256);
+        drawing.discard(end, "out");
+        let link = drawing.spsc_link("joint", end, LinkConfig::default());
+        for (name, stage) in [("a", a), ("b", b)] {
+            match producers.contains(&name) {
+                true => drawing.produce(link, stage, "out"),
+                false => drawing.discard(stage, "out"),
+            }
+        }
+        drawing
+    };
+    let two = error(declared(&["a", "b"]));
+    let [link, first, second, consumer] = ["joint", "a.out", "b.out", "end"].map(str::to_owned);
+    assert_eq!(two, TopologyError::TwoProducers { link, first, second, consumer });
+    assert!(two.to_string().contains("give each a link of its own to \"end\""), "{two}");
+    assert_eq!(error(declared(&[])), TopologyError::LinkWithoutProducer { link: "joint".to_owned() });
+
+    let stats = declared(&["b"]).build().unwrap().stats();
+    assert!(stats.links.iter().any(|link| link.name == "joint"), "it is called as it was declared");
+
+    // It is checked as any other: a port that does not exist, a circle, a capacity.
+    let (mut drawing, worker) = builder();
+    let pass = drawing.stage(worker, "pass", Pass);
+    let link = drawing.spsc_link("round", pass, LinkConfig::default());
+    drawing.produce(link, pass, "out");
+    assert_eq!(error(drawing), TopologyError::ReliableCycle { path: "pass -> pass".to_owned() });
+    let (mut drawing, worker) = builder();
+    let pass = drawing.stage(worker, "pass", Pass);
+    let link = drawing.spsc_link("round", pass, LinkConfig { capacity: 300, ..lossy() });
+    drawing.produce(link, pass, "out");
+    assert!(matches!(error(drawing), TopologyError::Capacity { capacity: 300, .. }));
 }
 
 #[test]

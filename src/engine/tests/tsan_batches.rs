@@ -15,7 +15,7 @@ fn main() {}
 fn main() {
     use std::time::Duration;
 
-    use levada_engine::{Drained, Wait};
+    use levada_engine::Drained;
 
     const TOTAL: u64 = 20_000;
     const CAPACITY: usize = 256;
@@ -24,7 +24,7 @@ fn main() {
     // So few that threads keep none and claims find the arena full, so few that they take each other's, and enough.
     for (workers, slots) in [2, 4].into_iter().flat_map(|workers| [8, 64, 2048].map(|slots| (workers, slots))) {
         let (drawing, through) = batches::draw(workers, slots, TOTAL, CAPACITY);
-        let running = drawing.build().expect("a sound drawing").run(Wait::Balanced).expect("threads");
+        let running = drawing.build().expect("a sound drawing").run().expect("threads");
         while !through.is_complete() {
             std::thread::yield_now();
         }

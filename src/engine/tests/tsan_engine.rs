@@ -14,7 +14,7 @@ use levada_engine::ring::{mpmc, spsc};
 use levada_engine::seen::{Set, Sight};
 use levada_engine::{
     Arena, ArenaConfig, Batch, ClassConfig, Drained, Envelope, Held, LinkConfig, OnPanic, Outputs, PushError, Sink,
-    SleepFlag, Source, Stage, TopologyBuilder, Wait, Waker,
+    SleepFlag, Source, Stage, TopologyBuilder, Waker,
 };
 
 const ROUNDS: u64 = 20_000;
@@ -366,7 +366,7 @@ fn topologies_pass_and_drain() {
     drawing.link(middle, "out", last);
     let source = drawing.source("in", first, 256);
     let mut sink = drawing.sink("end", last, "out", LinkConfig::default(), Waker::from_callback(|| ()));
-    let running = drawing.build().unwrap().run(Wait::Balanced).unwrap();
+    let running = drawing.build().unwrap().run().unwrap();
     let pushing = [0, 1].map(|lane| {
         let source = source.clone();
         spawn(move || push_all(&source, lane * ROUNDS / 4..(lane + 1) * ROUNDS / 4))

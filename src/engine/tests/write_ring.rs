@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use levada_engine::io::WriteRing;
+use levada_engine::io::{Piece, WriteRing};
 
 /// A new file in the folder of this crate's build.
 fn file(name: &str) -> (Arc<File>, PathBuf) {
@@ -34,11 +34,13 @@ fn what_is_written_is_there_whatever_the_order() {
             ends.push(offset);
             offset += piece.len() as u64;
         }
-        for (piece, offset) in pieces.iter().zip(&ends).rev() {
-            ring.write(&file, piece.clone(), *offset).unwrap();
-        }
-        ring.write(&file, Bytes::new(), 7).unwrap();
-        ring.finish().unwrap();
+        ring.scope(|writes| {
+            for (piece, offset) in pieces.iter().zip(&ends).rev() {
+                writes.write(&file, [Piece::Kept(piece.clone())], *offset).unwrap();
+            }
+            writes.write(&file, [Piece::Lent(&[])], 7).unwrap();
+            writes.finish().unwrap();
+        });
         assert!(read(&path).unwrap() == pieces.concat());
         // What is done is let go of.
         assert!(pieces.iter().all(Bytes::is_unique));
@@ -46,16 +48,31 @@ fn what_is_written_is_there_whatever_the_order() {
     }
 }
 
+/// What is lent may be written from many places at once, and is the lender's again behind the scope.
 #[test]
-fn a_ring_that_is_dropped_has_written_everything() {
+fn a_scope_ends_when_everything_is_written() {
     let Some(mut ring) = ring(8) else { return };
-    let (file, path) = file("dropped");
-    let piece = Bytes::from(vec![9; 1 << 20]);
-    for number in 0..8 {
-        ring.write(&file, piece.clone(), number << 20).unwrap();
+    let (file, path) = file("scope");
+    let kept = Bytes::from(vec![9; 1 << 20]);
+    let mut lent = vec![7; 3 << 20];
+    for round in 0..3_u8 {
+        lent.fill(round);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            ring.scope(|writes| {
+                for number in 0..8 {
+                    let pieces = lent.chunks(100_003).map(Piece::Lent).chain([Piece::Kept(kept.clone())]);
+                    writes.write(&file, pieces, number << 22).unwrap();
+                }
+                assert!(round != 1, "the panic of this test");
+            });
+        }));
+        assert_eq!(panicked.is_err(), round == 1);
+        let expected = [lent.as_slice(), &kept].concat().repeat(8);
+        assert!(kept.is_unique() && read(&path).unwrap() == expected, "round {round}");
     }
-    drop(ring);
-    assert!(piece.is_unique() && read(&path).unwrap() == vec![9; 8 << 20]);
+    let many = || std::iter::repeat_n(Piece::Lent(b"x"), 1_025);
+    let error = ring.scope(|writes| writes.write(&file, many(), 0)).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     std::fs::remove_file(path).unwrap();
 }
 
@@ -64,12 +81,18 @@ fn an_error_is_told_once_and_the_ring_goes_on() {
     let Some(mut ring) = ring(4) else { return };
     let (file, path) = file("error");
     let unwritable = Arc::new(OpenOptions::new().read(true).open(&path).unwrap());
-    ring.write(&unwritable, Bytes::from_static(b"lost"), 0).unwrap();
-    let error = ring.finish().unwrap_err();
-    assert_eq!(error.raw_os_error(), Some(libc::EBADF), "{error}");
-    ring.finish().unwrap();
-    ring.write(&file, Bytes::from_static(b"kept"), 0).unwrap();
-    ring.finish().unwrap();
+    ring.scope(|writes| {
+        writes.write(&unwritable, [Piece::Lent(b"lost")], 0).unwrap();
+        let error = writes.finish().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EBADF), "{error}");
+        writes.finish().unwrap();
+        // Nobody asks for this one.
+        writes.write(&unwritable, [Piece::Lent(b"lost")], 0).unwrap();
+    });
+    ring.scope(|writes| {
+        writes.write(&file, [Piece::Lent(b"kept")], 0).unwrap();
+        writes.finish().unwrap();
+    });
     assert_eq!(read(&path).unwrap(), b"kept");
     std::fs::remove_file(path).unwrap();
 }
@@ -79,6 +102,6 @@ fn an_error_is_told_once_and_the_ring_goes_on() {
 fn a_full_disk_is_told_by_its_error() {
     let Some(mut ring) = ring(2) else { return };
     let full = Arc::new(OpenOptions::new().write(true).open("/dev/full").unwrap());
-    ring.write(&full, Bytes::from_static(b"x"), 0).unwrap();
-    assert_eq!(ring.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    let written = ring.scope(|writes| writes.write(&full, [Piece::Lent(b"x")], 0).and_then(|()| writes.finish()));
+    assert_eq!(written.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use levada_engine::heap::allocations_total;
 use levada_engine::{
-    Arena, ArenaConfig, ClassConfig, Drained, LinkConfig, PAYLOAD_COPIES, Sink, Source, TopologyBuilder, Wait, Waker,
+    Arena, ArenaConfig, ClassConfig, Drained, LinkConfig, PAYLOAD_COPIES, Sink, Source, TopologyBuilder, Waker,
 };
 
 use crate::engine::Effort;
@@ -35,7 +35,7 @@ fn row(measure: &'static str, effort: Effort, counter: impl Fn() -> u64) -> Row 
     drawing.link(stages[1], "out", stages[2]);
     let source = drawing.source("in", stages[0], 256);
     let mut sink = drawing.sink("end", stages[2], "out", LinkConfig::default(), Waker::from_callback(|| ()));
-    let running = drawing.build().expect("the drawing is valid").run(Wait::Balanced).expect("threads start");
+    let running = drawing.build().expect("the drawing is valid").run().expect("threads start");
     pass(&source, &mut sink, WARM_UP);
     let row = absolute(measure, "per message", 0.0, 3, || {
         let before = counter();

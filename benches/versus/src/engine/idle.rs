@@ -27,7 +27,8 @@ pub fn row(measure: &'static str, wait: Wait, effort: Effort) -> Row {
     drawing.link(stages[0], "out", stages[1]);
     let source = drawing.source("in", stages[0], 256);
     let mut sink = drawing.sink("end", stages[1], "out", LinkConfig::default(), Waker::from_callback(|| ()));
-    let running = drawing.build().expect("the drawing is valid").run(wait).expect("threads start");
+    drawing.default_wait(wait);
+    let running = drawing.build().expect("the drawing is valid").run().expect("threads start");
     let idle = Duration::from_millis(1_000 / effort.less.min(4) as u64);
     let row = absolute(measure, "% of a core", LIMIT_PCT, effort.rounds.min(ROUNDS_MAX), || {
         source.push(arena.claim(8).expect("a free slot").share()).expect("an open topology with room");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use levada_engine::{
     Arena, ArenaConfig, Batch, BatchLimit, ClassConfig, Drained, Envelope, Outputs, Placement, Stage, StageId,
-    Topology, TopologyBuilder, Unique, Wait,
+    Topology, TopologyBuilder, Unique,
 };
 
 use crate::engine::Effort;
@@ -152,7 +152,7 @@ fn threads(arena: &Arc<Arena<Number>>, placement: Placement, count: usize) -> Sa
     let clock = Clock::default();
     let topology = topology(arena, placement, count, &clock);
     let before = involuntary_switches_of_all();
-    let running = topology.run(Wait::Balanced).expect("threads start");
+    let running = topology.run().expect("threads start");
     while clock.lock().unwrap_or_else(PoisonError::into_inner).ended.is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }

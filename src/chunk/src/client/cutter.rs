@@ -52,12 +52,13 @@ impl Cutter {
         let ready = Arc::new(Notify::new());
         let woken = ready.clone();
         let mut drawing = TopologyBuilder::new(arena.clone());
+        drawing.default_wait(Wait::Eco);
         let worker = drawing.blocking_worker("hash");
         let hash = drawing.stage(worker, "chunk_hash", ChunkHash::naming());
         drawing.discard(hash, "answered");
         let source = drawing.source("chunks", hash, LINK.capacity);
         let sink = drawing.sink("addressed", hash, "next", LINK, Waker::from_callback(move || woken.notify_one()));
-        Ok(Self { arena, source, sink, ready, _running: drawing.build()?.run(Wait::Eco)? })
+        Ok(Self { arena, source, sink, ready, _running: drawing.build()?.run()? })
     }
 
     /// The next chunk that has its address.

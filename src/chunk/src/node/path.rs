@@ -49,6 +49,7 @@ impl Path {
         waker: Waker,
     ) -> Result<(Self, Sink<ChunkRecord>), TopologyError> {
         let mut drawing = TopologyBuilder::new(arena);
+        drawing.default_wait(Wait::Eco);
         let [path, policy, archive, fetch] =
             ["path", "policy", "archive", "fetch"].map(|name| drawing.blocking_worker(name));
         let files = || shared.files.clone();
@@ -76,7 +77,7 @@ impl Path {
         }
         let source = drawing.source("inbound", parse, LINK.capacity);
         let sink = drawing.sink("answers", reply, "answers", LINK, waker);
-        Ok((Self { running: drawing.build()?.run(Wait::Eco)?, source }, sink))
+        Ok((Self { running: drawing.build()?.run()?, source }, sink))
     }
 
     /// Refuses new messages and lets those inside go all the way.

@@ -12,6 +12,7 @@ use crate::link::{Inlet, InletEnd, LinkConfig, OutletTarget, remote};
 use crate::ring::mpmc;
 use crate::stage::Stage;
 use crate::stats::{Depth, LinkStats};
+use crate::topology::declared::DeclaredLink;
 use crate::topology::error::TopologyError;
 use crate::topology::placement::Placement;
 use crate::topology::wiring::wire;
@@ -30,7 +31,7 @@ pub(super) struct WorkerPlan {
     pub name: String,
     pub pinned: bool,
     pub waker: Waker,
-    /// How it waits, if not as the whole topology does.
+    /// How it waits, if not as the rest of the topology.
     pub wait: Option<Wait>,
 }
 
@@ -43,6 +44,8 @@ pub(super) struct StagePlan<M: Record> {
 
 pub(super) struct LinkPlan {
     pub name: String,
+    /// The name was given with the link, and is not made from its ends.
+    pub is_declared: bool,
     pub from: usize,
     pub port: usize,
     pub to: usize,
@@ -72,14 +75,17 @@ pub struct TopologyBuilder<M: Record> {
     pub(super) workers: Vec<WorkerPlan>,
     pub(super) stages: Vec<StagePlan<M>>,
     pub(super) links: Vec<LinkPlan>,
+    pub(super) declared: Vec<DeclaredLink>,
     pub(super) sources: Vec<SourcePlan>,
     pub(super) sinks: Vec<SinkPlan>,
     pub(super) discarded: HashSet<(usize, usize)>,
     pub(super) affinity: Affinity,
+    /// How the workers wait that have no way of their own.
+    pub(super) wait: Wait,
     pub(super) placement: Option<Placement>,
     /// The workers that the placement has made, by lane.
     pub(super) lanes: HashMap<usize, WorkerId>,
-    errors: Vec<TopologyError>,
+    pub(super) errors: Vec<TopologyError>,
 }
 
 impl<M: Record> TopologyBuilder<M> {
@@ -90,10 +96,12 @@ impl<M: Record> TopologyBuilder<M> {
             workers: Vec::new(),
             stages: Vec::new(),
             links: Vec::new(),
+            declared: Vec::new(),
             sources: Vec::new(),
             sinks: Vec::new(),
             discarded: HashSet::new(),
             affinity: Affinity::Auto,
+            wait: Wait::default(),
             placement: None,
             lanes: HashMap::new(),
             errors: Vec::new(),
@@ -115,7 +123,12 @@ impl<M: Record> TopologyBuilder<M> {
         WorkerId(self.workers.len() - 1)
     }
 
-    /// Makes one worker wait in a way of its own, whatever the topology is started with.
+    /// Says how workers wait that are given no way of their own; [`Wait::Balanced`] unless told.
+    pub fn default_wait(&mut self, wait: Wait) {
+        self.wait = wait;
+    }
+
+    /// Makes one worker wait in a way of its own.
     pub fn wait(&mut self, worker: WorkerId, wait: Wait) {
         self.workers[worker.0].wait = Some(wait);
     }
@@ -171,12 +184,12 @@ impl<M: Record> TopologyBuilder<M> {
     /// Links a port to a stage. The link is called `producer_consumer`; where several ports of one stage lead to the same
     /// other, they are called `producer.port_consumer`.
     ///
-    /// A link has one producer and one consumer by construction, as its ring wants it: links of several producers that meet in a
-    /// stage are as many rings, and no end of a ring can be cloned. So nothing that can be drawn puts two producers on one.
+    /// A link has one producer and one consumer, as its ring wants it: links of several producers that meet in a stage are as many
+    /// rings, and no end of a ring can be cloned. A link declared by [`spsc_link`](Self::spsc_link) is held to it by `build`.
     pub fn link_with(&mut self, from: StageId, port: &str, to: StageId, config: LinkConfig) {
         let name = format!("{}_{}", self.stages[from.0].name, self.stages[to.0].name);
         if let Some(port) = self.port(from, port) {
-            self.links.push(LinkPlan { name, from: from.0, port, to: to.0, config });
+            self.links.push(LinkPlan { name, is_declared: false, from: from.0, port, to: to.0, config });
         }
     }
 
@@ -209,7 +222,7 @@ impl<M: Record> TopologyBuilder<M> {
         Sink::new(self.arena.clone(), end)
     }
 
-    fn port(&mut self, from: StageId, port: &str) -> Option<usize> {
+    pub(super) fn port(&mut self, from: StageId, port: &str) -> Option<usize> {
         let plan = &self.stages[from.0];
         let ports = plan.stage.ports();
         let found = ports.iter().position(|name| *name == port);
@@ -229,6 +242,9 @@ impl<M: Record> TopologyBuilder<M> {
         if let Some(error) = self.errors.drain(..).next() {
             return Err(error);
         }
+        if let Some(error) = self.unwritten() {
+            return Err(error);
+        }
         self.name_parallel_links();
         let order = check::check(&self)?;
         let cores = check::cores(&self, &Cores::of_process())?;
@@ -237,8 +253,9 @@ impl<M: Record> TopologyBuilder<M> {
 
     /// Links that leave one stage by different ports for the same other are told apart by the port.
     fn name_parallel_links(&mut self) {
-        let ends: Vec<_> = self.links.iter().map(|link| (link.from, link.to)).collect();
-        for link in &mut self.links {
+        let derived = || self.links.iter().filter(|link| !link.is_declared);
+        let ends: Vec<_> = derived().map(|link| (link.from, link.to)).collect();
+        for link in self.links.iter_mut().filter(|link| !link.is_declared) {
             let ports = &self.stages[link.from].stage.ports();
             if ends.iter().filter(|other| **other == (link.from, link.to)).count() > 1 {
                 let (from, to) = (&self.stages[link.from].name, &self.stages[link.to].name);

@@ -40,12 +40,12 @@ pub(super) fn cores<M: Record>(plan: &TopologyBuilder<M>, cores: &Cores) -> Resu
     let mut next = |pinned: bool| if pinned { assigned.next().flatten() } else { None };
     let bound: Vec<Option<usize>> = plan.workers.iter().map(|worker| next(worker.pinned)).collect();
     let workers = || plan.workers.iter().zip(&bound).map(|(worker, core)| (worker.name.as_str(), worker.wait, *core));
-    spinning(workers, Wait::Balanced, cores)?;
+    spinning(workers, plan.wait, cores)?;
     Ok(bound)
 }
 
 /// A worker that never gives its core up must have one to itself. `workers`: name, way to wait (or `wait`), core.
-pub(super) fn spinning<'a, I>(workers: impl Fn() -> I, wait: Wait, cores: &Cores) -> Result<(), TopologyError>
+fn spinning<'a, I>(workers: impl Fn() -> I, wait: Wait, cores: &Cores) -> Result<(), TopologyError>
 where
     I: Iterator<Item = (&'a str, Option<Wait>, Option<usize>)>,
 {

@@ -34,6 +34,27 @@ pub enum TopologyError {
         /// The stage.
         stage: String,
     },
+    /// Two ports write into a link that was declared for one producer.
+    #[error(
+        "link \"{link}\" has two producers, \"{first}\" and \"{second}\", and its ring takes one; give each a link of its own to \
+         \"{consumer}\", where they meet"
+    )]
+    TwoProducers {
+        /// The link.
+        link: String,
+        /// Stage and port that came first.
+        first: String,
+        /// Stage and port that came second.
+        second: String,
+        /// The stage it leads to.
+        consumer: String,
+    },
+    /// Nobody writes into a declared link.
+    #[error("link \"{link}\" has no producer; name one by produce, or take the link out")]
+    LinkWithoutProducer {
+        /// The link.
+        link: String,
+    },
     /// A capacity that a ring cannot have.
     #[error(
         "link \"{link}\" has capacity {capacity}; use a power of two from {capacity_min} (8 batches at least) to {capacity_max}"

@@ -2,6 +2,7 @@
 
 mod builder;
 mod check;
+mod declared;
 mod error;
 mod invoker;
 mod placement;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Sender, bounded};
 
 pub use builder::{StageId, TopologyBuilder, WorkerId};
+pub use declared::LinkId;
 pub use error::TopologyError;
 pub use invoker::Invoker;
 pub use placement::Placement;
@@ -24,12 +26,12 @@ pub use running::{Drained, Running};
 pub use started::Started;
 
 use crate::arena::Record;
-use crate::cores::{self, Cores};
+use crate::cores;
 use crate::orders::Orders;
 use crate::ring::mpmc;
 use crate::stats::{LinkStats, StageStats};
 use crate::time::WorkerStats;
-use crate::wait::{Wait, Waiter, Waker};
+use crate::wait::{Waiter, Waker};
 use crate::worker::Worker;
 
 /// Longer drains are as good as unlimited, and a deadline must fit the clock.
@@ -70,24 +72,21 @@ impl<M: Record> Topology<M> {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn start(self, wait: Wait) -> Result<Started<M>, TopologyError> {
+    pub fn start(self) -> Result<Started<M>, TopologyError> {
         match self.placement {
             Some(Placement::Invoker) => Ok(Started::Invoker(self.invoker())),
-            _ => self.run(wait).map(Started::Running),
+            _ => self.run().map(Started::Running),
         }
     }
 
-    /// Starts a thread per worker, each bound to a core as the affinity says and the system allows. They wait as `wait` says, but
-    /// for those that were given a way of their own.
+    /// Starts a thread per worker, each bound to a core as the affinity says and the system allows.
     ///
     /// # Errors
-    /// [`TopologyError::SpinWithoutCores`], [`TopologyError::SpinOnSharedCore`] and [`TopologyError::Thread`].
-    pub fn run(self, wait: Wait) -> Result<Running, TopologyError> {
-        let asked = || self.workers.iter().map(|worker| (worker.name.as_str(), worker.wait, worker.core));
-        check::spinning(asked, wait, &Cores::of_process())?;
+    /// [`TopologyError::Thread`].
+    pub fn run(self) -> Result<Running, TopologyError> {
         let workers = self.workers.len();
         let (start, starts) = bounded(workers);
-        let (mut running, bodies) = self.bodies(wait, &start);
+        let (mut running, bodies) = self.bodies(&start);
         for (worker, body) in bodies {
             match std::thread::Builder::new().name(worker.clone()).spawn(body) {
                 Ok(thread) => running.threads.push(thread),
@@ -102,7 +101,7 @@ impl<M: Record> Topology<M> {
     }
 
     /// What the thread of each worker does, by the worker's name, and the handle to all of them. Each tells when it has `start`ed.
-    fn bodies(self, wait: Wait, start: &Sender<()>) -> (Running, Vec<(String, impl FnOnce() + Send + use<M>)>) {
+    fn bodies(self, start: &Sender<()>) -> (Running, Vec<(String, impl FnOnce() + Send + use<M>)>) {
         let (exit, exits) = bounded(self.workers.len());
         let wakers = self.workers.iter().map(|worker| worker.waker.clone()).collect();
         let running = Running {
@@ -122,7 +121,7 @@ impl<M: Record> Topology<M> {
                 }
                 // `run` waits for this; it may have given up because another thread did not start.
                 let _ = start.send(());
-                let waiter = Waiter::new(worker.wait.unwrap_or(wait), worker.waker.clone());
+                let waiter = Waiter::new(worker.wait, worker.waker.clone());
                 ends.tell(|| worker.run(waiter));
             };
             (name, body)
@@ -133,9 +132,9 @@ impl<M: Record> Topology<M> {
 
     /// As [`run`](Self::run), but that the threads are the caller's: a model has threads of its own kind.
     #[cfg(any(loom, shuttle))]
-    pub fn run_on_threads_of(self, wait: Wait) -> (Running, Vec<impl FnOnce() + Send + use<M>>) {
+    pub fn run_on_threads(self) -> (Running, Vec<impl FnOnce() + Send + use<M>>) {
         let (start, _) = bounded(self.workers.len());
-        let (running, bodies) = self.bodies(wait, &start);
+        let (running, bodies) = self.bodies(&start);
         (running, bodies.into_iter().map(|(_, body)| body).collect())
     }
 

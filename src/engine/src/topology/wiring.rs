@@ -50,7 +50,7 @@ pub(super) fn wire<M: Record>(mut plan: TopologyBuilder<M>, order: &[usize], cor
             clock: Clock::new(worker_stats.clone()),
             stats: worker_stats,
             core: *core,
-            wait: worker.wait,
+            wait: worker.wait.unwrap_or(plan.wait),
         });
     }
     let stages = std::mem::take(&mut plan.stages);

@@ -7,6 +7,7 @@
 //! The argument changes one line, [`Placement`], and nothing else: `draw` does not know how it will be run. The program pushes
 //! numbers into every lane, prints what each link and each worker did, drains, and exits with 0 when nothing was lost.
 
+mod placement;
 mod report;
 mod stages;
 
@@ -15,8 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use levada_engine::{
-    Arena, ArenaConfig, Drained, Placement, PushError, Source, Started, TopologyBuilder, TopologyError, Wait,
-    usable_cores,
+    Arena, ArenaConfig, Drained, Placement, PushError, Source, Started, TopologyBuilder, TopologyError, usable_cores,
 };
 use mimalloc::MiMalloc;
 
@@ -41,7 +41,7 @@ fn draw(arena: &Arc<Arena<u64>>, placement: Placement, total: &Arc<Total>) -> Re
         drawing.link(checksum, "summed", tally);
         sources.push(drawing.source(&format!("in:{lane}"), decode, 1024));
     }
-    let started = drawing.build()?.start(Wait::Balanced)?;
+    let started = drawing.build()?.start()?;
     Ok(Drawn { sources, started })
 }
 
@@ -76,15 +76,7 @@ async fn feed(drawn: &mut Drawn) {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let placement = match std::env::args().nth(1).as_deref() {
-        None | Some("per-core") => Placement::PerCore,
-        Some("dedicated") => Placement::Dedicated,
-        Some("invoker") => Placement::Invoker,
-        Some(other) => {
-            eprintln!("\"{other}\" is no placement; say per-core, dedicated or invoker");
-            return ExitCode::from(2);
-        }
-    };
+    let Some(placement) = placement::asked_for() else { return ExitCode::from(2) };
     // A line for each panic is enough: they are meant, and the counters tell them as well.
     std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     let arena = Arena::new(&ArenaConfig::with_budget(16 << 20, 4096)).expect("16 MiB are to be had");

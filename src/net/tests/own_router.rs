@@ -109,7 +109,7 @@ async fn a_stalled_peer_costs_bounded_memory_and_the_others_receive_everything()
     const ARENA: usize = 64 << 20;
     const QUEUE: usize = 1 << 20;
     const WINDOW: usize = 8;
-    let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep != "0") { 10_000 } else { 400 };
+    let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 10_000 } else { 400 };
     let narrow = NetConfig { send_queue_bytes: QUEUE, workers: 2, ..config() };
     let middle = Node::start_with(narrow, usize::MAX, ARENA).await;
     let mut others = Vec::new();

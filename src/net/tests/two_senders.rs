@@ -36,7 +36,7 @@ async fn take(node: &mut Node, count: u32, verdict: Verdict) -> HashSet<u32> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_message_is_new_once_goes_on_once_and_never_back() {
-    let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep != "0") { 100_000 } else { 3_000 };
+    let messages: u32 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 100_000 } else { 3_000 };
     // So many small messages end up in large slots, which a queue is charged for; what it drops comes again by gossip.
     let ours =
         |config| NetConfig { workers: 2, send_queue_bytes: 64 << 20, transport: TransportKind::Levada, ..config };

@@ -17,7 +17,7 @@ fn noise(bytes: usize) -> Vec<u8> {
 }
 
 fn deep() -> bool {
-    std::env::var_os("LEVADA_DEEP").is_some()
+    std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1")
 }
 
 /// Every kernel of this CPU alone, then the choice among them.

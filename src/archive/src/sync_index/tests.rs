@@ -171,7 +171,7 @@ fn run(seed: u64, bytes_max: usize, operations: usize) -> Model {
 
 /// Operations in each of the tests below.
 fn operations() -> usize {
-    let deep = std::env::var_os("LEVADA_DEEP").is_some();
+    let deep = std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1");
     if deep { 1_000_000 } else { 100_000 }
 }
 

@@ -22,7 +22,7 @@ const KILL_DELAY_MAX: Duration = Duration::from_millis(8);
 
 #[test]
 fn what_was_acknowledged_before_a_kill_is_found_once_after_it() {
-    let deep = std::env::var("LEVADA_DEEP").is_ok_and(|deep| deep == "1");
+    let deep = std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1");
     let kills = if deep { KILLS_DEEP } else { KILLS };
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::from_environment();

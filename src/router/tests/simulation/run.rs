@@ -12,7 +12,7 @@ pub struct Scale {
 
 impl Scale {
     fn of_environment() -> Self {
-        if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep != "0") {
+        if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") {
             Self { nodes: 100, messages: 10_000, seeds: 3 }
         } else {
             Self { nodes: 24, messages: 150, seeds: 2 }

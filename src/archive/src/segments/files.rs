@@ -100,6 +100,7 @@ impl SegmentFiles {
 
     /// Removes the files of the oldest segments, up to the last of `ids`, whose rows are gone. Durable when the folder is synced.
     pub(super) fn drop_oldest(&self, ids: &[u32]) -> io::Result<()> {
+        // Pairs with the load in `is_dropped`.
         self.dropped_below.fetch_max(ids.last().map_or(0, |last| last + 1), Ordering::AcqRel);
         lock(&self.open).retain(|segment| !self.is_dropped(segment.header.id));
         ids.iter().try_for_each(|id| self.remove_file(*id))
@@ -126,6 +127,7 @@ impl SegmentFiles {
 
     /// Whether retention dropped the segment, so that a row of it may be left in an older snapshot.
     pub(super) fn is_dropped(&self, id: u32) -> bool {
+        // Pairs with the update in `drop_oldest`.
         id < self.dropped_below.load(Ordering::Acquire)
     }
 

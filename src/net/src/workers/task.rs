@@ -39,6 +39,7 @@ impl Future for Homed {
         let Self { task, bell, waker } = &mut *self;
         bell.task.register(cx.waker());
         // An exchange, so that what a ringer before this has written is seen by the poll below; who rings after it wakes the task.
+        // Pairs with the exchange in `wake_by_ref`.
         bell.is_rung.swap(false, AcqRel);
         task.as_mut().poll(&mut Context::from_waker(waker))
     }
@@ -50,6 +51,7 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        // Pairs with the exchange in `poll`.
         if !self.is_rung.swap(true, AcqRel) {
             CROSS_WORKER_WAKES.add(u64::from(here() != Some(self.worker)));
             self.task.wake();

@@ -7,8 +7,8 @@ use crate::file::SourceFile;
 use crate::finding::Finding;
 use crate::scan::{Scan, Token, is_word};
 
-/// Path prefixes of the code that is written with atomics of its own.
-const PLACES: [&str; 3] = ["src/engine/src/", "src/wire/src/", "stages/"];
+/// Path prefixes of the code that is shipped. Tests, benches and tools may be shorter of words.
+const PLACES: [&str; 2] = ["src/", "stages/"];
 
 /// The orderings that publish or receive. Relaxed ones do neither.
 const ORDERINGS: [&str; 4] = ["Release", "Acquire", "AcqRel", "SeqCst"];
@@ -21,12 +21,13 @@ const LINES_ABOVE_MAX: usize = 4;
 
 pub const RULE: Rule = Rule {
     name: "atomic-pair",
-    about: "`// Pairs with …` at every Release, Acquire, AcqRel or SeqCst in src/engine, src/wire and stages, tests aside",
+    about: "`// Pairs with …` at every Release, Acquire, AcqRel or SeqCst in every crate of src and in stages, tests aside",
     check,
 };
 
 fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
-    if !PLACES.iter().any(|place| file.path.starts_with(place)) {
+    let is_test = file.path.split('/').any(|part| part == "tests");
+    if is_test || !PLACES.iter().any(|place| file.path.starts_with(place)) {
         return;
     }
     let first_test_line = file.first_test_line();
@@ -151,8 +152,16 @@ mod tests {
     #[test]
     fn tests_and_other_places_pass() {
         assert_eq!(findings("#[cfg(test)]\nmod tests {\n    fn a() { b.load(Acquire) }\n}"), 0);
-        for path in ["src/engine/tests/a.rs", "src/net/src/a.rs", "src/engine/src/topology/tests.rs"] {
+        for path in [
+            "src/engine/tests/a.rs",
+            "src/node/src/config/tests/a.rs",
+            "benches/src/a.rs",
+            "src/engine/src/topology/tests.rs",
+        ] {
             assert!(found(&RULE, path, "a.load(Acquire)").is_empty(), "{path}");
+        }
+        for path in ["src/net/src/a.rs", "src/node/src/main.rs", "stages/a.rs"] {
+            assert_eq!(found(&RULE, path, "a.load(Acquire)").len(), 1, "{path}");
         }
     }
 }

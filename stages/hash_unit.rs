@@ -14,11 +14,9 @@ use levada_wire::waku::{TopicTable, WakuRecord};
 
 use crate::{Messages, Ports};
 
-/// A backlog that fills the lanes; more bytes at once would keep the first message waiting without speeding up any.
+/// A backlog that fills the lanes; more at once would keep the first message waiting without speeding up any. It bounds what a
+/// stage is given, and what both have hashed together.
 pub(crate) const HASH_LIMIT: BatchLimit = BatchLimit { envelopes: WINDOW, payload_bytes: 8_000_000 };
-
-/// Jobs hashed at once: a batch of each stage.
-const JOBS_MAX: usize = 2 * WINDOW;
 
 /// Lanes for the hash stages of one worker, which each get a clone. Stages on different workers have a unit each: with a
 /// common one they would wait for each other.
@@ -36,11 +34,11 @@ impl HashUnit {
         Self(Arc::new(Mutex::new(State {
             topics,
             scratch,
-            jobs: Vec::with_capacity(JOBS_MAX),
-            digests: Box::new([[0; 32]; JOBS_MAX]),
+            jobs: Vec::with_capacity(WINDOW),
+            digests: Box::new([[0; 32]; WINDOW]),
             left: Vec::with_capacity(WINDOW),
             left_hashes: Box::new([[0; 32]; WINDOW]),
-            left_hashed: false,
+            left_hashed: 0,
             ids_come: false,
         })))
     }
@@ -59,18 +57,19 @@ pub(crate) struct State {
     scratch: Scratch,
     /// Empty between batches: only its memory is kept.
     jobs: Vec<Job<'static>>,
-    digests: Box<[Digest; JOBS_MAX]>,
+    digests: Box<[Digest; WINDOW]>,
     /// Messages that wait for their message hash, or for being passed on with it.
     left: Vec<Held<WakuRecord>>,
     left_hashes: Box<[Digest; WINDOW]>,
-    left_hashed: bool,
+    /// Those of them that have their hash: the first ones.
+    left_hashed: usize,
     /// Ids were hashed since `message_hash` last ran.
     ids_come: bool,
 }
 
 impl State {
-    /// Hashes the ids of those messages of `batch` that have none, side by side with what was left here. They are the first
-    /// of [`digests`](Self::digests), in order.
+    /// Hashes the ids of those messages of `batch` that have none, side by side with as much of what was left here as the limit
+    /// allows. They are the first of [`digests`](Self::digests), in order.
     pub fn hash_ids(&mut self, batch: &Messages<'_>) {
         let mut unknown = batch.peek().filter(|view| !view.record.id_known).peekable();
         if unknown.peek().is_some() {
@@ -79,28 +78,41 @@ impl State {
         }
     }
 
-    /// Hashes the messages of `batch`, side by side with what was left here and has no hash yet. Theirs are the first of
-    /// [`digests`](Self::digests), in order.
+    /// Hashes the messages of `batch`, side by side with what was left here and has no hash yet, or after it where the limit does
+    /// not allow both. Theirs are the first of [`digests`](Self::digests), in order.
     pub fn hash_messages(&mut self, batch: &Messages<'_>) {
+        let mut room = Room::new();
+        batch.peek().for_each(|view| room.take(view.payload.len()));
+        if !self.unhashed().iter().all(|held| room.admit(held.payload().len())) {
+            self.hash_left();
+        }
         self.hash(|topics| batch.peek().map(|view| message_job(topics, view.payload, view.record)));
     }
 
-    /// Hashes what was left here and has no hash yet.
+    /// Hashes all that was left here and has no hash yet: it came in one batch.
     pub fn hash_left(&mut self) {
-        self.hash(|_| std::iter::empty());
+        if !self.unhashed().is_empty() {
+            self.hash(|_| std::iter::empty());
+        }
+    }
+
+    fn unhashed(&self) -> &[Held<WakuRecord>] {
+        &self.left[self.left_hashed..]
     }
 
     fn hash<'a, J: Iterator<Item = Job<'a>>>(&'a mut self, jobs: impl FnOnce(&'a TopicTable) -> J) {
-        let left: &[Held<WakuRecord>] = if self.left_hashed { &[] } else { &self.left };
         let mut batch = emptied(std::mem::take(&mut self.jobs));
         batch.extend(jobs(&self.topics).take(WINDOW));
-        let others = batch.len();
-        batch.extend(left.iter().map(|held| message_job(&self.topics, held.payload(), &held.record())));
+        let (others, mut room) = (batch.len(), Room::new());
+        batch.iter().for_each(|job| room.take(job.bytes() as usize));
+        let left = self.left[self.left_hashed..].iter().take_while(|held| room.admit(held.payload().len()));
+        batch.extend(left.map(|held| message_job(&self.topics, held.payload(), &held.record())));
         let digests = &mut self.digests[..batch.len()];
         hash_many(&batch, digests, &mut self.scratch);
         self.jobs = emptied(batch);
-        self.left_hashes[..digests.len() - others].copy_from_slice(&digests[others..]);
-        self.left_hashed = true;
+        let hashed = self.left_hashed..self.left_hashed + digests.len() - others;
+        self.left_hashed = hashed.end;
+        self.left_hashes[hashed].copy_from_slice(&digests[others..]);
     }
 
     /// What was hashed last.
@@ -113,23 +125,46 @@ impl State {
         let leaves = std::mem::take(&mut self.ids_come) && self.left.is_empty();
         if leaves {
             self.left.extend(batch.take(WINDOW).map(Envelope::hold));
-            self.left_hashed = false;
+            self.left_hashed = 0;
         }
         leaves
     }
 
     /// Passes on by `port` what was left here and has its hash by now.
     pub fn pass_left(&mut self, ports: &mut Ports<'_>, port: usize) {
-        if !self.left_hashed {
-            return;
-        }
         let arena = ports.arena();
-        for (held, hash) in self.left.drain(..).zip(self.left_hashes.iter()) {
+        let hashed = std::mem::take(&mut self.left_hashed);
+        for (held, hash) in self.left.drain(..hashed).zip(self.left_hashes.iter()) {
             let mut envelope = held.attach(arena).expect("a worker has one arena");
             let record = crate::record(&mut envelope);
             (record.hash, record.hashed) = (*hash, true);
             ports.send(port, envelope);
         }
+    }
+}
+
+/// What one call of the kernel may still be given, as [`HASH_LIMIT`] counts: nothing more once so many jobs or bytes are in.
+struct Room {
+    jobs: usize,
+    bytes: usize,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { jobs: HASH_LIMIT.envelopes, bytes: HASH_LIMIT.payload_bytes }
+    }
+
+    fn take(&mut self, bytes: usize) {
+        (self.jobs, self.bytes) = (self.jobs.saturating_sub(1), self.bytes.saturating_sub(bytes));
+    }
+
+    /// Takes a job of so many bytes if there is room for one.
+    fn admit(&mut self, bytes: usize) -> bool {
+        let admits = self.jobs > 0 && self.bytes > 0;
+        if admits {
+            self.take(bytes);
+        }
+        admits
     }
 }
 
@@ -212,7 +247,8 @@ mod tests {
                 .collect()
         }
 
-        fn left(&self) -> (usize, bool) {
+        /// Messages left in the unit, and those of them that are hashed.
+        fn left(&self) -> (usize, usize) {
             let unit = self.unit.lock();
             (unit.left.len(), unit.left_hashed)
         }
@@ -223,14 +259,44 @@ mod tests {
         let mut path = Path::new();
         path.push(1..4, false);
         assert!(path.invoker.turn());
-        assert_eq!((path.out(), path.left()), (vec![], (3, false)), "they wait for the next turn");
-        path.push(4..90, false);
+        assert_eq!((path.out(), path.left()), (vec![], (3, 0)), "they wait for the next turn");
+        path.push(4..30, false);
         assert!(path.invoker.turn());
         assert_eq!(path.out(), [1, 2, 3], "hashed along with ids, since others were left in their place");
-        assert_eq!(path.left(), (WINDOW, false), "as much as a batch holds");
+        assert_eq!(path.left(), (26, 0));
         path.invoker.turn_until_idle();
-        assert_eq!((path.out(), path.left()), ((4..90).collect(), (0, true)), "and when no more come, at once");
+        assert_eq!((path.out(), path.left()), ((4..30).collect(), (0, 0)), "and when no more come, at once");
         assert_eq!(path.arena.slots_in_use(), 0);
+    }
+
+    #[test]
+    fn nothing_waits_once_nothing_else_is_ready() {
+        let mut path = Path::new();
+        path.push(1..20, false);
+        assert!(path.invoker.turn());
+        // The next turn finds no id to hash: whatever is left is hashed in it, and the one after has nothing to do.
+        assert!(path.invoker.turn());
+        assert_eq!((path.out(), path.left()), ((1..20).collect(), (0, 0)));
+        assert!(!path.invoker.turn());
+    }
+
+    #[test]
+    fn both_stages_together_hash_no_more_than_a_batch_at_once() {
+        let mut path = Path::new();
+        path.push(1..41, false);
+        path.invoker.turn();
+        assert_eq!(path.left(), (40, 0));
+        path.push(41..91, false);
+        path.invoker.turn();
+        let out = path.out();
+        assert_eq!(out[..14], (1..15).collect::<Vec<_>>(), "beside fifty ids fourteen find room");
+        path.invoker.turn_until_idle();
+        assert_eq!([out, path.out()].concat(), (1..91).collect::<Vec<_>>(), "and all keep their order");
+        assert_eq!(path.left(), (0, 0));
+
+        let (mut room, megabytes) = (Room::new(), 1_000_000);
+        room.take(7 * megabytes);
+        assert!(room.admit(megabytes / 2) && room.admit(megabytes) && !room.admit(1), "no more once 8 MB are in");
     }
 
     #[test]
@@ -252,7 +318,7 @@ mod tests {
         let mut path = Path::new();
         path.push(1..30, false);
         path.invoker.turn();
-        assert_eq!(path.left(), (29, false));
+        assert_eq!(path.left(), (29, 0));
         assert!(path.invoker.drain());
         assert_eq!(path.out(), (1..30).collect::<Vec<_>>());
     }

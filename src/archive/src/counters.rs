@@ -77,16 +77,16 @@ pub(crate) struct InsertTally {
 impl InsertTally {
     /// Notes a stored message whose payload was copied once.
     pub(crate) fn stored(&mut self, payload_bytes: usize) {
-        self.outcome.stored += 1;
-        self.stored_bytes += payload_bytes as u64;
-        self.copies += u64::from(payload_bytes > 0);
-        self.copied_bytes += payload_bytes as u64;
+        self.stored_copying(payload_bytes, payload_bytes);
     }
 
-    /// Notes a stored message whose payload was written from where it lay.
-    pub(crate) fn stored_in_place(&mut self, payload_bytes: usize) {
+    /// Notes a stored message, and how much of its payload was copied: the ends of one that was written from where it lay are bytes, but no
+    /// copy.
+    pub(crate) fn stored_copying(&mut self, payload_bytes: usize, copied_bytes: usize) {
         self.outcome.stored += 1;
         self.stored_bytes += payload_bytes as u64;
+        self.copies += u64::from(payload_bytes > 0 && copied_bytes == payload_bytes);
+        self.copied_bytes += copied_bytes as u64;
     }
 
     /// Adds the tally to the counters and turns it into the result of the batch.

@@ -33,7 +33,7 @@ mod url;
 pub use eligibility::{Ineligible, TIMESTAMP_DISTANCE_NS_MAX, eligible};
 pub use error::ArchiveError;
 pub use memory::{MEMORY_BYTES_MAX_DEFAULT, MemoryArchive, MemoryReader};
-pub use message::{ArchiveMessage, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, StoredBody, StoredMessage};
+pub use message::{ArchiveMessage, Handle, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, StoredBody, StoredMessage};
 pub use postgres::{
     CONNECTIONS_MAX_DEFAULT, PostgresArchive, PostgresOptions, PostgresReader, PostgresUrl, STORE_BACKLOG_BYTES_DEFAULT,
 };
@@ -44,7 +44,8 @@ pub use query::{
 pub use range::Key;
 pub use retention::{Dropped, Retention, RetentionPolicy, RetentionPolicyError};
 pub use segments::{
-    RECENT_BYTES_DEFAULT, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader, StoreIo, StoreIoError,
+    HELD_BYTES_DEFAULT, RECENT_BYTES_DEFAULT, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader,
+    StoreIo, StoreIoError,
 };
 pub use sqlite::{SqliteArchive, SqliteReader};
 pub use sync_index::{SYNC_INDEX_BYTES_MIN, Summary, SyncIndex, SyncInserted, SyncPart, time_slices};
@@ -61,6 +62,10 @@ pub trait Archive: Send {
         &mut self,
         batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
     ) -> Result<InsertOutcome, ArchiveError>;
+
+    /// Offers handles on the messages of the last batch, by their numbers in it. An archive that wrote payloads from where they lie asks for
+    /// those, and serves them from memory as long as it holds them.
+    fn keep(&mut self, _handle: &mut dyn FnMut(usize) -> Option<Handle>) {}
 
     /// Whether a message of this size is stored by [`insert_batch`](Self::insert_batch), and not counted as dropped.
     fn takes(&self, message: &ArchiveMessage<'_>) -> bool {

@@ -1,5 +1,7 @@
 //! A message on its way into the archive, and the same message on its way out.
 
+use bytes::Bytes;
+
 /// The deterministic message hash (14/WAKU2-MESSAGE), which is a message's identity here.
 pub type Hash = [u8; 32];
 
@@ -24,6 +26,15 @@ pub struct ArchiveMessage<'a> {
     pub timestamp: i64,
     /// Its meta field; empty stands for absent, as in the message hash.
     pub meta: &'a [u8],
+}
+
+/// A share in the payload of a stored message, see [`crate::Archive::keep`].
+#[derive(Clone, Debug)]
+pub struct Handle {
+    /// The payload.
+    pub payload: Bytes,
+    /// What holding it keeps from others, in bytes.
+    pub slot_bytes: usize,
 }
 
 /// A message that a query found.

@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use levada_archive::counters::{DISK_READ_BYTES, DISK_READS, MEMORY_READS};
-use levada_archive::{Archive, ArchiveMessage, Direction, Hash, Query, SegmentArchive, SegmentOptions};
+use levada_archive::{Archive, ArchiveMessage, Direction, Handle, Hash, Query, SegmentArchive, SegmentOptions};
 use levada_engine::Counter;
 use tempfile::TempDir;
 
@@ -81,6 +82,38 @@ fn the_newest_come_from_memory_and_the_oldest_from_the_disk() {
     drop(archive);
     let archive = open(&path);
     assert_eq!(page_of(&archive, Direction::Backward), [0, PAGE, PAGE * RECORD_BYTES], "a start has them on the disk");
+}
+
+/// Payloads that were written from where they lay are served from there while they are held, which has its bound.
+#[test]
+fn what_is_held_comes_from_memory() {
+    let _alone = alone();
+    let (_folder, path) = place();
+    let options = SegmentOptions { held_bytes: 30 * 65_536, ..SegmentOptions::default() };
+    let mut archive = SegmentArchive::open(&path, &options).unwrap();
+    let (pubsub_topic, content_topic) = ("/waku/2/rs/0/0", "/test/1/reading/proto");
+    let payloads: Vec<Bytes> = (0..60_u8).map(|number| vec![number; 50_000].into()).collect();
+    for first in [0, 30] {
+        let mut batch = (first..first + 30).map(|number| {
+            let (hash, timestamp, payload) = (hash_of(number), number as i64, &payloads[number as usize][..]);
+            ArchiveMessage { hash, pubsub_topic, content_topic, payload, version: 0, timestamp, meta: &[] }
+        });
+        archive.insert_batch(&mut batch).unwrap();
+        archive.keep(&mut |number| {
+            Some(Handle { payload: payloads[first as usize + number].clone(), slot_bytes: 65_536 })
+        });
+    }
+    let before = [&MEMORY_READS, &DISK_READS].map(Counter::value);
+    let query = Query { include_data: true, direction: Direction::Backward, page_size: Some(60), ..Query::default() };
+    let page = archive.reader().unwrap().query(&query).unwrap();
+    assert_eq!(page.messages.len(), 60);
+    for (stored, payload) in page.messages.iter().zip(&payloads) {
+        assert!(stored.body.as_ref().unwrap().payload == **payload);
+    }
+    assert_eq!([MEMORY_READS.value() - before[0], DISK_READS.value() - before[1]], [30, 30]);
+    assert_eq!(payloads.iter().filter(|payload| !payload.is_unique()).count(), 30);
+    archive.clear().unwrap();
+    assert!(payloads.iter().all(Bytes::is_unique));
 }
 
 /// However large the archive is, a page costs its own bytes, and some pages of the index.

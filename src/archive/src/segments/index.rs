@@ -20,7 +20,8 @@ use crate::{ArchiveError, Hash};
 
 /// The `application_id` of an index: "LVDX".
 const APPLICATION_ID: i64 = 0x4c56_4458;
-const SCHEMA_VERSION: i64 = 1;
+/// Version 2 has the tables of version 1; its segments have records that older builds cannot read.
+const SCHEMA_VERSION: i64 = 2;
 /// Hashes are scattered over their index, so that a batch rewrites about as many pages of it as it has messages: small pages.
 const PAGE_BYTES: i64 = 4_096;
 const CACHE_BYTES: i64 = 8 << 20;
@@ -118,7 +119,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
     if mode != "wal" {
         return Err(ArchiveError::WalRefused { path: name });
     }
-    set_up(&conn).and_then(|()| if empty { create(&conn) } else { Ok(()) }).map_err(failed)?;
+    set_up(&conn).and_then(|()| if empty { create(&conn) } else { update(&conn) }).map_err(failed)?;
     Ok(conn)
 }
 
@@ -150,7 +151,7 @@ fn identify(conn: &Connection, name: &str) -> Result<bool, ArchiveError> {
         (APPLICATION_ID, _) if version > SCHEMA_VERSION => {
             Err(ArchiveError::NewerSchema { path, found: version, supported: SCHEMA_VERSION })
         }
-        (APPLICATION_ID, _) if version == SCHEMA_VERSION => check_tables(conn, name).map(|()| false),
+        (APPLICATION_ID, _) if (1..=SCHEMA_VERSION).contains(&version) => check_tables(conn, name).map(|()| false),
         (0, 0) => Ok(true),
         _ if is_nwaku(conn).map_err(failed)? => Err(ArchiveError::NwakuArchive { path }),
         _ => Err(ArchiveError::NotAnArchive { path, reason: "its header names another application".to_owned() }),
@@ -180,6 +181,12 @@ fn create(conn: &Connection) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit()
+}
+
+/// Keeps older builds away from segments that they cannot read.
+fn update(conn: &Connection) -> rusqlite::Result<()> {
+    let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version < SCHEMA_VERSION { conn.pragma_update(None, "user_version", SCHEMA_VERSION) } else { Ok(()) }
 }
 
 /// Begins a transaction that writes; another program's lock is met here and not in the middle.

@@ -20,6 +20,7 @@ mod index;
 mod io;
 mod known;
 mod migrate;
+mod pending;
 mod reader;
 mod recent;
 mod recover;
@@ -33,25 +34,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use levada_engine::io::{WriteRing, Writes};
 use rusqlite::Connection;
 
 use crate::counters::{InsertTally, count_retention};
 use crate::lock::{FileLock, canonical, folder_of};
 use crate::sqlite::translate;
-use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, InsertOutcome, Retention};
+use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, Handle, InsertOutcome, Retention};
 use block::Blocks;
 use files::SegmentFiles;
+use format::Layout;
 use index::{Row, Rows};
-use io::Create;
+use io::Way;
 pub use io::{StoreIo, StoreIoError};
 use known::Known;
+use pending::{Lent, Pending};
 pub use reader::SegmentReader;
 use writer::{Batch, Writer};
 
 /// Bytes at which a segment ends.
 pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
 /// Bytes of memory for the newest records.
-pub const RECENT_BYTES_DEFAULT: usize = 32 << 20;
+pub const RECENT_BYTES_DEFAULT: usize = 16 << 20;
+/// Bytes of slots that are held for the newest payloads.
+pub const HELD_BYTES_DEFAULT: usize = 16 << 20;
 /// Places in a segment are 32 bits, in units of 8 bytes.
 const SEGMENT_BYTES_MAX: u64 = 16 << 30;
 
@@ -64,26 +70,34 @@ pub struct SegmentOptions {
     pub io: StoreIo,
     /// Bytes of memory for the newest records, which are served from there; at least 8 MiB.
     pub recent_bytes: usize,
+    /// Bytes of slots that may be held for the newest payloads of those that were written from where they lie, see [`Archive::keep`].
+    pub held_bytes: usize,
 }
 
 impl Default for SegmentOptions {
     fn default() -> Self {
-        Self { segment_bytes: SEGMENT_BYTES_DEFAULT, io: StoreIo::default(), recent_bytes: RECENT_BYTES_DEFAULT }
+        Self {
+            segment_bytes: SEGMENT_BYTES_DEFAULT,
+            io: StoreIo::default(),
+            recent_bytes: RECENT_BYTES_DEFAULT,
+            held_bytes: HELD_BYTES_DEFAULT,
+        }
     }
 }
 
 /// The options, once it is known how segments can be written.
 struct Settings {
     segment_bytes: u64,
-    create: Create,
+    way: Way,
     recent_bytes: usize,
+    held_bytes: usize,
 }
 
 impl Settings {
     fn new(options: &SegmentOptions) -> Result<Self, ArchiveError> {
-        let create = io::creator(options.io).map_err(|source| ArchiveError::IoUringRefused { source })?;
+        let way = Way::new(options.io).map_err(|source| ArchiveError::IoUringRefused { source })?;
         let segment_bytes = options.segment_bytes.min(SEGMENT_BYTES_MAX);
-        Ok(Self { segment_bytes, create, recent_bytes: options.recent_bytes })
+        Ok(Self { segment_bytes, way, recent_bytes: options.recent_bytes, held_bytes: options.held_bytes })
     }
 }
 
@@ -99,6 +113,9 @@ pub struct SegmentArchive {
 struct Log {
     conn: Connection,
     writer: Writer,
+    ring: Option<Arc<Mutex<WriteRing>>>,
+    /// What the last batch wrote from where it lay.
+    lent: Vec<Lent>,
     known: Known,
     /// Segments whose files retention removed, and whose marks the index still has.
     removed: Vec<u32>,
@@ -132,7 +149,7 @@ impl SegmentArchive {
         let locked = LockedPath { _lock: FileLock::take(&path, ".lock")?, path: path.display().to_string() };
         migrate::migrate_if_needed(&path, settings)?;
         let log = Log::open(&path, SegmentFiles::new(with_suffix(&path, ".segments")), settings)?;
-        Ok(Self { files: log.writer.files(), log: Mutex::new(log), locked: Arc::new(locked) })
+        Ok(Self { files: Arc::clone(log.writer.files()), log: Mutex::new(log), locked: Arc::new(locked) })
     }
 
     /// Leaves the files as a reader wants to find them.
@@ -161,8 +178,10 @@ impl Log {
     fn new(conn: Connection, files: SegmentFiles, settings: &Settings, next_id: u32) -> Result<Self, Failure> {
         let known = Known::load(&conn)?;
         let blocks = Blocks::new(settings.recent_bytes, Arc::clone(&files.recent));
-        let writer = Writer::new(Arc::new(files), settings.create.clone(), settings.segment_bytes, next_id, blocks);
-        Ok(Self { conn, writer, known, removed: Vec::new(), shrinking: false })
+        files.recent.set_held_bytes_max(settings.held_bytes);
+        let Way { create, ring, alignment } = settings.way.clone();
+        let writer = Writer::new(Arc::new(files), create, settings.segment_bytes, alignment, next_id, blocks);
+        Ok(Self { conn, writer, ring, lent: Vec::new(), known, removed: Vec::new(), shrinking: false })
     }
 
     fn insert_batch<'a>(
@@ -170,8 +189,29 @@ impl Log {
         batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
         tally: &mut InsertTally,
     ) -> Result<(), Failure> {
-        let unfinished = Batch(&mut self.writer);
-        write_batch(&self.conn, &mut *unfinished.0, &mut self.known, batch, tally)
+        let Self { conn, writer, ring, lent, known, .. } = self;
+        lent.clear();
+        let mut work = |writes: Option<&mut Writes<'_, 'a>>| {
+            let mut unfinished = Batch { writer, pending: Pending::new(writes) };
+            write_batch(conn, &mut unfinished, known, batch, tally)?;
+            *lent = unfinished.pending.take_lent();
+            Ok(())
+        };
+        match ring {
+            // Nothing is left half done in a ring: a scope waits for all of its writes.
+            Some(ring) => ring.lock().unwrap_or_else(PoisonError::into_inner).scope(|writes| work(Some(writes))),
+            None => work(None),
+        }
+    }
+
+    /// Holds what the last batch wrote from where it lay, as far as there is room.
+    fn keep(&mut self, handle: &mut dyn FnMut(usize) -> Option<Handle>) {
+        let recent = &self.writer.files().recent;
+        for Lent { message, part, place } in self.lent.drain(..) {
+            if let Some(Handle { payload, slot_bytes }) = handle(message) {
+                recent.hold(place, payload.slice(part), slot_bytes);
+            }
+        }
     }
 }
 
@@ -186,7 +226,11 @@ impl Archive for SegmentArchive {
     }
 
     fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
-        format::record_bytes(message).is_some()
+        format::fits(message)
+    }
+
+    fn keep(&mut self, handle: &mut dyn FnMut(usize) -> Option<Handle>) {
+        self.log().keep(handle);
     }
 
     fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
@@ -220,35 +264,36 @@ impl Archive for SegmentArchive {
 /// Writes and commits a batch; if it fails, the writer still has to take it back, see [`Batch`].
 fn write_batch<'a>(
     conn: &Connection,
-    writer: &mut Writer,
+    Batch { writer, pending }: &mut Batch<'_, '_, '_, 'a>,
     known: &mut Known,
     batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
     tally: &mut InsertTally,
 ) -> Result<(), Failure> {
     let transaction = index::begin(conn)?;
     let mut rows = Rows::new(conn)?;
-    for message in batch {
-        let Some(bytes) = format::record_bytes(&message) else {
+    for (number, message) in batch.enumerate() {
+        if !format::fits(&message) {
             tally.outcome.dropped += 1;
             continue;
-        };
+        }
+        let layout = writer.layout(&message);
+        let Layout { place, bytes, .. } = layout;
         let (hash, timestamp) = (&message.hash, message.timestamp);
         let (pubsub_topic, content_topic) = (message.pubsub_topic, message.content_topic);
-        let place = writer.place(bytes);
         // The row goes first, since it tells a duplicate before anything is written.
-        if !rows.insert(&Row { place, hash, timestamp, pubsub_topic, content_topic, bytes })? {
-            tally.outcome.duplicates += 1;
-        } else if writer.append(&message, bytes)? {
-            tally.stored(message.payload.len());
+        if rows.insert(&Row { place, hash, timestamp, pubsub_topic, content_topic, bytes })? {
+            pending.begin(number);
+            let copied_bytes = writer.append(&message, &layout, pending)?;
+            tally.stored_copying(message.payload.len(), copied_bytes);
         } else {
-            tally.stored_in_place(message.payload.len());
+            tally.outcome.duplicates += 1;
         }
     }
     drop(rows);
     if tally.outcome.stored == 0 {
         return Ok(());
     }
-    writer.sync()?;
+    writer.sync(pending)?;
     writer.extents().try_for_each(|extent| index::mark(conn, extent))?;
     transaction.commit()?;
     writer.extents().for_each(|extent| known.add(extent));

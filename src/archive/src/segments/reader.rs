@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::LockedPath;
 use super::files::SegmentFiles;
-use super::format::{Location, RECORD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader};
+use super::format::{Location, RECORD_BYTES_MAX, RecordHeader};
 use super::index;
 use crate::counters::{DAMAGED_RECORDS, DISK_READ_BYTES, DISK_READS, MEMORY_READS, count_query};
 use crate::range::Key;
@@ -88,10 +88,9 @@ fn read(files: &SegmentFiles, place: Location, bytes: u64, hash: &Hash) -> Resul
     let parts = header.parts(&record, segment.header).ok_or("its checksum does not hold")?;
     let text = |part: &[u8]| String::from_utf8(part.to_vec()).map_err(|error| error.to_string());
     let (pubsub_topic, content_topic, meta) = (text(parts[0])?, text(parts[1])?, parts[2].to_vec());
-    let payload_at = RECORD_HEADER_BYTES + pubsub_topic.len() + content_topic.len() + meta.len();
-    let payload_end = payload_at + parts[3].len();
-    record.truncate(payload_end);
-    record.drain(..payload_at);
+    let payload = header.payload_range();
+    record.truncate(payload.end);
+    record.drain(..payload.start);
     let (version, timestamp) = (header.version, header.timestamp);
     Ok(StoredBody { pubsub_topic, content_topic, payload: record, version, timestamp, meta })
 }

@@ -117,6 +117,7 @@ impl Log {
         self.known.clear();
         self.removed.clone_from(&ids);
         files.drop_oldest(&ids)?;
+        files.recent.release();
         self.forget_removed(files).map(|_| ())
     }
 }

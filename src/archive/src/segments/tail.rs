@@ -1,10 +1,17 @@
 //! The segment that records go to: gather, write, sync.
 
 use std::io;
+use std::ops::Range;
 
-use super::block::Blocks;
-use super::format::{self, ALIGNMENT, Location, RECORD_ALIGNMENT, RecordHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
+use levada_engine::io::Piece;
+
+use super::block::{BLOCK_BYTES, Blocks};
+use super::format::{
+    self, ALIGNMENT, IN_PLACE_BYTES_MIN, Layout, Location, RECORD_ALIGNMENT, RecordHeader, SEGMENT_HEADER_BYTES,
+    SegmentHeader,
+};
 use super::io::SegmentIo;
+use super::pending::Pending;
 use crate::ArchiveMessage;
 
 const ZEROES: [u8; ALIGNMENT] = [0; ALIGNMENT];
@@ -51,7 +58,7 @@ impl Extent {
     }
 }
 
-/// An open segment, written up to its extent but for what waits in a block.
+/// An open segment, written up to its extent but for what is pending or waits in a block.
 pub(super) struct Tail {
     io: Box<dyn SegmentIo>,
     header: SegmentHeader,
@@ -73,66 +80,99 @@ impl Tail {
         Location { segment: self.extent.id, offset: self.extent.bytes }
     }
 
-    /// Writes a record by way of `blocks`; whether its payload was copied there.
-    pub(super) fn append(&mut self, message: &ArchiveMessage<'_>, blocks: &mut Blocks) -> io::Result<bool> {
-        let header = RecordHeader::encode(message, self.header, self.extent.records);
+    /// Writes a record, laid out for this place; how many bytes of its payload were copied into `blocks`.
+    pub(super) fn append<'a>(
+        &mut self,
+        message: &ArchiveMessage<'a>,
+        layout: &Layout,
+        blocks: &mut Blocks,
+        pending: &mut Pending<'_, '_, 'a>,
+    ) -> io::Result<usize> {
+        let header = RecordHeader::encode(message, self.header, self.extent.records, layout.skipped);
         let [pubsub_topic, content_topic, meta, payload] = format::pieces(message);
-        for piece in [&header, pubsub_topic, content_topic, meta] {
-            self.gather(piece, blocks)?;
+        for piece in [&header, pubsub_topic, content_topic, meta, &ZEROES[..layout.skipped as usize]] {
+            self.gather(piece, blocks, pending)?;
         }
-        let copied = payload.len() < self.io.in_place_bytes_min();
-        if copied {
-            self.gather(payload, blocks)?;
-        } else {
-            self.write_in_place(payload, blocks)?;
-        }
-        self.pad(RECORD_ALIGNMENT as usize, blocks)?;
+        let lent = self.whole_pages(payload);
+        self.gather(&payload[..lent.start], blocks, pending)?;
+        self.lend(payload, lent.clone(), blocks, pending)?;
+        self.gather(&payload[lent.end..], blocks, pending)?;
+        self.pad(RECORD_ALIGNMENT as usize, blocks, pending)?;
         self.extent.add(message.timestamp);
-        Ok(copied && !payload.is_empty())
+        Ok(payload.len() - lent.len())
     }
 
     /// Writes what was gathered, up to a multiple of [`ALIGNMENT`], and returns when the disk has it.
-    pub(super) fn sync(&mut self, blocks: &mut Blocks) -> io::Result<()> {
-        self.pad(ALIGNMENT, blocks)?;
-        self.flush(blocks)?;
+    pub(super) fn sync(&mut self, blocks: &mut Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
+        self.pad(ALIGNMENT, blocks, pending)?;
+        self.hand_out(blocks, pending);
+        self.write(blocks, pending)?;
+        pending.finish()?;
         self.io.sync()
     }
 
-    fn gather(&mut self, bytes: &[u8], blocks: &mut Blocks) -> io::Result<()> {
+    /// The part of a payload, to be written next, that can be written from where it lies; empty if it is to be copied.
+    fn whole_pages(&self, payload: &[u8]) -> Range<usize> {
+        let (start, alignment) = (payload.as_ptr().addr(), self.io.alignment());
+        let first = start.next_multiple_of(alignment) - start;
+        let as_in_memory = (self.extent.bytes + first as u64).is_multiple_of(alignment as u64);
+        if payload.len() < IN_PLACE_BYTES_MIN || !as_in_memory {
+            return 0..0;
+        }
+        first..(start + payload.len()) / alignment * alignment - start
+    }
+
+    fn gather(&mut self, bytes: &[u8], blocks: &mut Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let before = rest.len();
             rest = blocks.gather(rest);
             self.extent.bytes += (before - rest.len()) as u64;
             if blocks.is_full() {
-                self.flush(blocks)?;
+                self.hand_out(blocks, pending);
+                self.write_if_much(blocks, pending)?;
             }
         }
         Ok(())
     }
 
-    fn write_in_place(&mut self, payload: &[u8], blocks: &mut Blocks) -> io::Result<()> {
-        let at = self.written(blocks);
-        self.io.write(blocks.take(at), payload, at.offset)?;
-        self.extent.bytes += payload.len() as u64;
-        Ok(())
-    }
-
-    fn pad(&mut self, alignment: usize, blocks: &mut Blocks) -> io::Result<()> {
-        let bytes = self.extent.bytes.next_multiple_of(alignment as u64) - self.extent.bytes;
-        self.gather(&ZEROES[..bytes as usize], blocks)
-    }
-
-    fn flush(&mut self, blocks: &mut Blocks) -> io::Result<()> {
-        if blocks.gathered() == 0 {
+    fn lend<'a>(
+        &mut self,
+        payload: &'a [u8],
+        part: Range<usize>,
+        blocks: &mut Blocks,
+        pending: &mut Pending<'_, '_, 'a>,
+    ) -> io::Result<()> {
+        if part.is_empty() {
             return Ok(());
         }
-        let at = self.written(blocks);
-        self.io.write(blocks.take(at), &[], at.offset)
+        self.hand_out(blocks, pending);
+        let (place, bytes) = (self.place(), part.len() as u64);
+        pending.lend(payload, part, place);
+        self.extent.bytes += bytes;
+        self.write_if_much(blocks, pending)
     }
 
-    /// Where what was gathered goes.
-    fn written(&self, blocks: &Blocks) -> Location {
-        Location { segment: self.extent.id, offset: self.extent.bytes - blocks.gathered() as u64 }
+    fn pad(&mut self, alignment: usize, blocks: &mut Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
+        let bytes = self.extent.bytes.next_multiple_of(alignment as u64) - self.extent.bytes;
+        self.gather(&ZEROES[..bytes as usize], blocks, pending)
+    }
+
+    /// Takes what was gathered out of its block.
+    fn hand_out(&self, blocks: &mut Blocks, pending: &mut Pending<'_, '_, '_>) {
+        let bytes = blocks.gathered();
+        if bytes > 0 {
+            let offset = self.extent.bytes - bytes as u64;
+            pending.push(Piece::Kept(blocks.take(Location { segment: self.extent.id, offset })));
+        }
+    }
+
+    fn write_if_much(&self, blocks: &Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
+        if pending.bytes() < BLOCK_BYTES { Ok(()) } else { self.write(blocks, pending) }
+    }
+
+    fn write(&self, blocks: &Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
+        let offset = self.extent.bytes - (blocks.gathered() + pending.bytes()) as u64;
+        pending.write(&*self.io, offset)
     }
 }

@@ -9,18 +9,24 @@ use std::sync::Arc;
 
 use super::block::Blocks;
 use super::files::SegmentFiles;
-use super::format::{Location, SEGMENT_HEADER_BYTES, SegmentHeader};
+use super::format::{Layout, Location, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::io::Create;
+use super::pending::Pending;
 use super::tail::{Extent, Tail};
 use crate::ArchiveMessage;
 
 /// A batch that is taken back unless it was kept, be it an error or a panic that ends it.
-pub(super) struct Batch<'a>(pub(super) &'a mut Writer);
+pub(super) struct Batch<'w, 'r, 'q, 'a> {
+    pub(super) writer: &'w mut Writer,
+    pub(super) pending: Pending<'r, 'q, 'a>,
+}
 
-impl Drop for Batch<'_> {
+impl Drop for Batch<'_, '_, '_, '_> {
     fn drop(&mut self) {
-        if self.0.extents().next().is_some() {
-            self.0.abandon();
+        if self.writer.extents().next().is_some() {
+            // Whoever cuts or removes the file must not be overtaken by a write. Its error belongs to what is given up.
+            let _ = self.pending.finish();
+            self.writer.abandon();
         }
     }
 }
@@ -30,6 +36,8 @@ pub(super) struct Writer {
     files: Arc<SegmentFiles>,
     create: Create,
     segment_bytes: u64,
+    /// What pieces of memory are to be multiples of, as far as is known.
+    alignment: usize,
     next_id: u32,
     tail: Option<Tail>,
     /// Segments that this batch filled, or failed to create.
@@ -43,37 +51,44 @@ impl Writer {
         files: Arc<SegmentFiles>,
         create: Create,
         segment_bytes: u64,
+        alignment: usize,
         next_id: u32,
         blocks: Blocks,
     ) -> Self {
-        Self { files, create, segment_bytes, next_id, tail: None, filled: Vec::new(), blocks }
+        Self { files, create, segment_bytes, alignment, next_id, tail: None, filled: Vec::new(), blocks }
     }
 
     /// The files it writes.
-    pub(super) fn files(&self) -> Arc<SegmentFiles> {
-        Arc::clone(&self.files)
+    pub(super) fn files(&self) -> &Arc<SegmentFiles> {
+        &self.files
     }
 
-    /// The place of the next record if it has `record_bytes`; nothing is created or written yet.
-    pub(super) fn place(&self, record_bytes: u64) -> Location {
-        let open = self.tail.as_ref().filter(|tail| tail.has_room(record_bytes, self.segment_bytes));
-        let first = Location { segment: self.next_id, offset: SEGMENT_HEADER_BYTES };
-        open.map_or(first, Tail::place)
+    /// Where the record of `message` goes if it is the next; nothing is created or written yet.
+    pub(super) fn layout(&self, message: &ArchiveMessage<'_>) -> Layout {
+        let at = |place| Layout::new(message, place, self.alignment);
+        let open = self.tail.as_ref().map(|tail| (tail, at(tail.place())));
+        let open = open.filter(|(tail, layout)| tail.has_room(layout.bytes, self.segment_bytes));
+        open.map_or_else(|| at(Location { segment: self.next_id, offset: SEGMENT_HEADER_BYTES }), |(_, layout)| layout)
     }
 
-    /// Writes `message`, a record of `record_bytes`, to its place; whether its payload was copied.
-    pub(super) fn append(&mut self, message: &ArchiveMessage<'_>, record_bytes: u64) -> io::Result<bool> {
-        let open = self.tail.take_if(|tail| tail.has_room(record_bytes, self.segment_bytes));
+    /// Writes `message` as it was laid out; how many bytes of its payload were copied.
+    pub(super) fn append<'a>(
+        &mut self,
+        message: &ArchiveMessage<'a>,
+        layout: &Layout,
+        pending: &mut Pending<'_, '_, 'a>,
+    ) -> io::Result<usize> {
+        let open = self.tail.take_if(|tail| tail.place() == layout.place);
         let tail = match open {
             Some(tail) => tail,
-            None => self.next_segment()?,
+            None => self.next_segment(pending)?,
         };
-        self.tail.insert(tail).append(message, &mut self.blocks)
+        self.tail.insert(tail).append(message, layout, &mut self.blocks, pending)
     }
 
     /// Returns when the disk has every record of the batch.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.tail.as_mut().map_or(Ok(()), |tail| tail.sync(&mut self.blocks))
+    pub(super) fn sync(&mut self, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
+        self.tail.as_mut().map_or(Ok(()), |tail| tail.sync(&mut self.blocks, pending))
     }
 
     /// The segments that the batch added to.
@@ -123,8 +138,8 @@ impl Writer {
     }
 
     /// Finishes the present segment and starts another.
-    fn next_segment(&mut self) -> io::Result<Tail> {
-        self.sync()?;
+    fn next_segment(&mut self, pending: &mut Pending<'_, '_, '_>) -> io::Result<Tail> {
+        self.sync(pending)?;
         self.filled.extend(self.tail.take().map(|tail| tail.extent));
         let header = SegmentHeader::new(self.next_id);
         // Never used twice, not even after an error, which may leave a file of that name.
@@ -133,6 +148,7 @@ impl Writer {
         let io = (self.create)(&self.files.path_of(header.id), header)?;
         self.files.sync_folder()?;
         self.filled.pop();
+        self.alignment = io.alignment();
         Ok(Tail::new(io, header))
     }
 }

@@ -7,6 +7,8 @@ use crate::sample::{Place, contents, insert};
 
 /// Messages 0, 4 and 8 of the samples; their payloads are short.
 const KEPT: [u64; 3] = [0, 4, 8];
+/// What the files of version 2 have: the payload of the second was written from where it lay.
+const KEPT_2: [u64; 3] = [0, 3, 4];
 
 fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/segments/fixtures").join(name)
@@ -38,4 +40,23 @@ fn index_of_version_1() {
     let mut archive = place.open();
     assert!(contents(&archive).into_iter().eq(KEPT));
     assert_eq!(insert(&mut archive, KEPT).duplicates, 3);
+}
+
+#[test]
+fn segment_of_version_2() {
+    let place = Place::new();
+    fs::create_dir(place.segments()).unwrap();
+    fs::copy(fixture("version_2.segment"), place.segments().join("0000000000.segment")).unwrap();
+    assert!(contents(&place.open()).into_iter().eq(KEPT_2));
+}
+
+#[test]
+fn index_of_version_2() {
+    let place = Place::new();
+    fs::create_dir(place.segments()).unwrap();
+    fs::copy(fixture("version_2.segment"), place.segments().join("0000000000.segment")).unwrap();
+    fs::copy(fixture("index_2.sqlite3"), place.index()).unwrap();
+    let mut archive = place.open();
+    assert!(contents(&archive).into_iter().eq(KEPT_2));
+    assert_eq!(insert(&mut archive, KEPT_2).duplicates, 3);
 }

@@ -1,13 +1,15 @@
-//! What the segment log must survive: crashes, damage, full disks and other processes. Written as the system allows it; the
-//! tests `segments_pwritev` and `segments_buffered` are the same with the other ways to write.
+//! What the segment log must survive: crashes, damage, full disks and other processes. Written in the way that `LEVADA_STORE_IO` names, as
+//! the system allows it by default; `every_way` runs all of this again in the others.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod damage;
+mod every_way;
 mod fixtures;
 mod full_disk;
 mod import;
 mod killed;
+mod locked;
 mod migration;
 mod model;
 mod recovery;
@@ -15,6 +17,3 @@ mod refusals;
 mod retention;
 mod sample;
 mod tools;
-
-/// The way this program writes.
-const WAY: levada_archive::StoreIo = levada_archive::StoreIo::Auto;

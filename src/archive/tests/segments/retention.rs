@@ -18,7 +18,7 @@ fn insert_small(archive: &mut dyn Archive, numbers: std::ops::Range<u64>) {
 }
 
 fn open_large(place: &Place) -> SegmentArchive {
-    let options = SegmentOptions { segment_bytes: 4 << 20, io: crate::WAY, ..SegmentOptions::default() };
+    let options = SegmentOptions { segment_bytes: 4 << 20, io: crate::sample::way(), ..SegmentOptions::default() };
     SegmentArchive::open(&place.index(), &options).unwrap()
 }
 

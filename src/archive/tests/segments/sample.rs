@@ -12,6 +12,13 @@ use levada_archive::{
 use tempfile::TempDir;
 
 pub const SEGMENT_BYTES: u64 = 64 << 10;
+/// The variable that names the way to write.
+pub const STORE_IO: &str = "LEVADA_STORE_IO";
+
+/// The way this process writes.
+pub fn way() -> StoreIo {
+    std::env::var(STORE_IO).map_or(StoreIo::Auto, |word| word.parse().unwrap())
+}
 
 /// A folder for one archive.
 pub struct Place {
@@ -36,7 +43,7 @@ impl Place {
     }
 
     pub fn open(&self) -> SegmentArchive {
-        open(&self.index(), crate::WAY)
+        open(&self.index(), way())
     }
 
     /// The segment files in the order of the log.

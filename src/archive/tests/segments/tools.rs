@@ -20,15 +20,15 @@ fn wasteful() -> Place {
 }
 
 fn options() -> SegmentOptions {
-    SegmentOptions { segment_bytes: SEGMENT_BYTES, io: crate::WAY, ..SegmentOptions::default() }
+    SegmentOptions { segment_bytes: SEGMENT_BYTES, io: crate::sample::way(), ..SegmentOptions::default() }
 }
 
 /// Changes a byte in the middle of the payload of the first record of a segment.
 fn damage(place: &Place, segment: usize) {
     let file = OpenOptions::new().read(true).write(true).open(&place.files()[segment]).unwrap();
     let mut byte = [0];
-    file.read_exact_at(&mut byte, 4_096 + 200).unwrap();
-    file.write_all_at(&[!byte[0]], 4_096 + 200).unwrap();
+    file.read_exact_at(&mut byte, 4_096 + 100).unwrap();
+    file.write_all_at(&[!byte[0]], 4_096 + 100).unwrap();
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! Writes through the page cache, which take any piece from anywhere.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use bytes::Bytes;
+use levada_engine::io::{Piece, Writes};
 
-use super::SegmentIo;
-
-/// Shorter payloads are cheaper to copy than to name to the kernel piece by piece.
-const IN_PLACE_BYTES_MIN: usize = 32 << 10;
+use super::{SegmentIo, write_all};
 
 /// A segment written through the page cache.
 #[derive(Debug)]
@@ -28,28 +25,15 @@ impl Buffered {
 }
 
 impl SegmentIo for Buffered {
-    fn write(&self, block: Bytes, payload: &[u8], offset: u64) -> io::Result<()> {
-        let (mut pieces, mut at) = (&mut [IoSlice::new(&block), IoSlice::new(payload)][..], offset);
-        IoSlice::advance_slices(&mut pieces, 0);
-        while !pieces.is_empty() {
-            match rustix::io::pwritev(&self.file, pieces, at) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    at += written as u64;
-                    IoSlice::advance_slices(&mut pieces, written);
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+    fn write<'a>(&self, pieces: &[Piece<'a>], offset: u64, _writes: Option<&mut Writes<'_, 'a>>) -> io::Result<()> {
+        write_all(&self.file, pieces, offset)
     }
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    fn in_place_bytes_min(&self) -> usize {
-        IN_PLACE_BYTES_MIN
+    fn alignment(&self) -> usize {
+        1
     }
 }

@@ -4,12 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use levada_engine::io::WriteRing;
+use bytes::BytesMut;
+use levada_engine::io::{Piece, Writes};
 
-use super::SegmentIo;
+use super::{SegmentIo, write_all};
 use crate::segments::format::ALIGNMENT;
 
 #[cfg(target_os = "linux")]
@@ -22,7 +22,6 @@ const OPEN_FLAGS: i32 = 0;
 #[derive(Debug)]
 pub(super) struct Direct {
     file: Arc<File>,
-    ring: Option<Arc<Mutex<WriteRing>>>,
 }
 
 impl Direct {
@@ -30,7 +29,7 @@ impl Direct {
     ///
     /// # Errors
     /// Those of the system, and [`io::ErrorKind::InvalidInput`] where the file system takes no direct writes, or only larger ones.
-    pub(super) fn create(path: &Path, first_block: &[u8], ring: Option<Arc<Mutex<WriteRing>>>) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, first_block: &[u8]) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).custom_flags(OPEN_FLAGS).open(path)?;
         if !takes_aligned_writes(&file) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -40,13 +39,8 @@ impl Direct {
         let block = &mut block[start..start + first_block.len()];
         block.copy_from_slice(first_block);
         file.write_all_at(block, 0)?;
-        Ok(Self { file: Arc::new(file), ring })
+        Ok(Self { file: Arc::new(file) })
     }
-}
-
-/// Nothing that can panic runs under the lock.
-fn lock(ring: &Mutex<WriteRing>) -> MutexGuard<'_, WriteRing> {
-    ring.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the file system says of itself (`STATX_DIOALIGN`); where it says nothing, the first write tells.
@@ -66,32 +60,20 @@ fn takes_aligned_writes(_file: &File) -> bool {
 }
 
 impl SegmentIo for Direct {
-    /// The block, its place in memory and `offset` are aligned.
-    fn write(&self, block: Bytes, payload: &[u8], offset: u64) -> io::Result<()> {
-        debug_assert!(payload.is_empty(), "a payload lies anywhere");
-        match &self.ring {
-            Some(ring) => lock(ring).write(&self.file, block, offset),
-            None => self.file.write_all_at(&block, offset),
+    /// All pieces, their places in memory and `offset` are aligned.
+    fn write<'a>(&self, pieces: &[Piece<'a>], offset: u64, writes: Option<&mut Writes<'_, 'a>>) -> io::Result<()> {
+        debug_assert!(pieces.iter().all(|piece| (piece.as_ptr().addr() | piece.len()).is_multiple_of(ALIGNMENT)));
+        match writes {
+            Some(writes) => writes.write(&self.file, pieces.iter().cloned(), offset),
+            None => write_all(&self.file, pieces, offset),
         }
     }
 
     fn sync(&self) -> io::Result<()> {
-        if let Some(ring) = &self.ring {
-            lock(ring).finish()?;
-        }
         self.file.sync_data()
     }
 
-    fn in_place_bytes_min(&self) -> usize {
-        usize::MAX
-    }
-}
-
-impl Drop for Direct {
-    /// Whoever cuts or removes the file must not be overtaken by a write. An error belongs to a batch that was given up.
-    fn drop(&mut self) {
-        if let Some(ring) = &self.ring {
-            let _ = lock(ring).finish();
-        }
+    fn alignment(&self) -> usize {
+        ALIGNMENT
     }
 }

@@ -4,19 +4,19 @@ mod buffered;
 mod direct;
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, IoSlice};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
-use levada_engine::io::WriteRing;
+use levada_engine::io::{Piece, WriteRing, Writes};
 
-use super::format::SegmentHeader;
+use super::format::{ALIGNMENT, SegmentHeader};
 use buffered::Buffered;
 use direct::Direct;
 
-/// Blocks on their way to the disk at once.
+/// Writes on their way to the disk at once.
 const WRITES_MAX: usize = 4;
 
 /// The way to write segments.
@@ -25,11 +25,11 @@ pub enum StoreIo {
     /// `Uring` where the system grants it, else `Pwritev`.
     #[default]
     Auto,
-    /// Past the page cache by io_uring, so that a block is filled while others are on their way.
+    /// Past the page cache by io_uring, so that one write is prepared while others are on their way.
     Uring,
-    /// Past the page cache, one block after the other.
+    /// Past the page cache, one write after the other.
     Pwritev,
-    /// Through the page cache: payloads of 32 KiB and more from where they lie, all else from a block.
+    /// Through the page cache.
     Buffered,
 }
 
@@ -62,50 +62,77 @@ impl FromStr for StoreIo {
 
 /// An open segment that is being written, always from its beginning to its end.
 pub(super) trait SegmentIo: fmt::Debug + Send {
-    /// Writes `block` at `offset`, and `payload` behind it, which is empty unless [`Self::in_place_bytes_min`] allows one. It may be
-    /// under way for some time: an error may be told by a later call.
-    fn write(&self, block: Bytes, payload: &[u8], offset: u64) -> io::Result<()>;
+    /// Writes `pieces`, one behind the other, at `offset`, by way of `writes` if they are there. So it may be under way for some time, and
+    /// an error may be told by a later call.
+    fn write<'a>(&self, pieces: &[Piece<'a>], offset: u64, writes: Option<&mut Writes<'_, 'a>>) -> io::Result<()>;
 
-    /// Returns when the disk has everything written, and the length of the file.
+    /// Returns when the disk has everything whose writing is finished, and the length of the file.
     fn sync(&self) -> io::Result<()>;
 
-    /// Payloads of at least so many bytes may be written from where they lie.
-    fn in_place_bytes_min(&self) -> usize;
+    /// Pieces of memory, their lengths and their places in the file are to be multiples of this.
+    fn alignment(&self) -> usize;
 }
 
 /// Creates segment files, each with this first block. Its name is durable when its folder is synced.
 pub(super) type Create = Arc<dyn Fn(&Path, SegmentHeader) -> io::Result<Box<dyn SegmentIo>> + Send + Sync>;
 
-/// What creates segment files that are written in this way. Whether a file system takes direct writes is found for each file.
-///
-/// # Errors
-/// The system's refusal of io_uring, if nothing else would do.
-pub(super) fn creator(way: StoreIo) -> io::Result<Create> {
-    let ring = match way {
-        StoreIo::Auto => WriteRing::new(WRITES_MAX)
-            .inspect_err(|error| tracing::info!(%error, "io_uring is refused, so the archive is written by pwritev"))
-            .ok(),
-        StoreIo::Uring => Some(WriteRing::new(WRITES_MAX)?),
-        StoreIo::Pwritev | StoreIo::Buffered => None,
-    };
-    let ring = ring.map(|ring| Arc::new(Mutex::new(ring)));
-    Ok(Arc::new(move |path: &Path, header: SegmentHeader| create(way, ring.as_ref(), path, &header.encode())))
+/// The way to write, once it is known what the system grants.
+#[derive(Clone)]
+pub(super) struct Way {
+    pub(super) create: Create,
+    /// Shared by all that is written in this way.
+    pub(super) ring: Option<Arc<Mutex<WriteRing>>>,
+    /// That of most segments: whether a file system takes direct writes is found for each file.
+    pub(super) alignment: usize,
 }
 
-fn create(
-    way: StoreIo,
-    ring: Option<&Arc<Mutex<WriteRing>>>,
-    path: &Path,
-    first_block: &[u8],
-) -> io::Result<Box<dyn SegmentIo>> {
-    if way != StoreIo::Buffered {
-        match Direct::create(path, first_block, ring.cloned()) {
+impl Way {
+    /// # Errors
+    /// The system's refusal of io_uring, if nothing else would do.
+    pub(super) fn new(io: StoreIo) -> io::Result<Self> {
+        let ring = match io {
+            StoreIo::Auto => WriteRing::new(WRITES_MAX)
+                .inspect_err(
+                    |error| tracing::info!(%error, "io_uring is refused, so the archive is written by pwritev"),
+                )
+                .ok(),
+            StoreIo::Uring => Some(WriteRing::new(WRITES_MAX)?),
+            StoreIo::Pwritev | StoreIo::Buffered => None,
+        };
+        let create = Arc::new(move |path: &Path, header: SegmentHeader| create(io, path, &header.encode()));
+        let alignment = if io == StoreIo::Buffered { 1 } else { ALIGNMENT };
+        Ok(Self { create, ring: ring.map(|ring| Arc::new(Mutex::new(ring))), alignment })
+    }
+}
+
+fn create(io: StoreIo, path: &Path, first_block: &[u8]) -> io::Result<Box<dyn SegmentIo>> {
+    if io != StoreIo::Buffered {
+        match Direct::create(path, first_block) {
             Ok(direct) => return Ok(Box::new(direct)),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
             Err(error) => return Err(error),
         }
     }
     Ok(Box::new(Buffered::create(path, first_block)?))
+}
+
+/// Writes all of `pieces`, one behind the other, at `offset`.
+fn write_all(file: &File, pieces: &[Piece<'_>], offset: u64) -> io::Result<()> {
+    let mut slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+    let (mut rest, mut at) = (slices.as_mut_slice(), offset);
+    IoSlice::advance_slices(&mut rest, 0);
+    while !rest.is_empty() {
+        match rustix::io::pwritev(file, rest, at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                at += written as u64;
+                IoSlice::advance_slices(&mut rest, written);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -78,6 +78,26 @@ pub enum ArchiveError {
     )]
     Database { location: String, reason: String },
     #[error(
+        "the database {location} holds an archive of nwaku (schema version {found}); to share it with nwaku's nodes use \
+         --store-message-db-schema=nwaku, else give this node a database of its own with --store-message-db-url"
+    )]
+    NwakuDatabase { location: String, found: i32 },
+    #[error(
+        "the database {location} holds an archive of nwaku of the old schema version {found}, and versions 7 and 8 are supported; \
+         start nwaku 0.34 or newer on it once, which brings it up to date"
+    )]
+    OldNwakuDatabase { location: String, found: i32 },
+    #[error(
+        "the database {location} holds an archive of nwaku of schema version {found}, and this build knows 7 and 8; use a \
+         newer Levada, or give this node a database of its own with --store-message-db-url"
+    )]
+    NewerNwakuDatabase { location: String, found: i32 },
+    #[error(
+        "the database {location} holds a Levada archive and no tables of nwaku's; use --store-message-db-schema=levada, or \
+         name an empty database with --store-message-db-url"
+    )]
+    LevadaDatabase { location: String },
+    #[error(
         "the database {location} is away, and the {bytes_max} bytes that may wait for it are used up; bring it back, or \
          raise --store-backlog-bytes"
     )]

@@ -9,7 +9,8 @@
 //! may enter at all is decided before, by [`eligible`]. [`SyncIndex`] has the keys of the newest ones in memory, for
 //! store-sync. The crate starts no thread but for PostgreSQL: the caller gives the archive a worker.
 //!
-//! A payload is copied at most once on its way in, for PostgreSQL twice; [`counters`] says how often and how many bytes.
+//! A payload is copied at most once on its way in, for PostgreSQL twice, into nwaku's tables three times; [`counters`] says how often and
+//! how many bytes.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +36,8 @@ pub use error::ArchiveError;
 pub use memory::{MEMORY_BYTES_MAX_DEFAULT, MemoryArchive, MemoryReader};
 pub use message::{ArchiveMessage, Handle, Hash, InsertOutcome, PAYLOAD_BYTES_MAX, StoredBody, StoredMessage};
 pub use postgres::{
-    CONNECTIONS_MAX_DEFAULT, PostgresArchive, PostgresOptions, PostgresReader, PostgresUrl, STORE_BACKLOG_BYTES_DEFAULT,
+    CONNECTIONS_MAX_DEFAULT, PostgresArchive, PostgresOptions, PostgresReader, PostgresSchema, PostgresSchemaError,
+    PostgresUrl, PostgresUrlError, STORE_BACKLOG_BYTES_DEFAULT,
 };
 pub use query::{
     Direction, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, QUERY_CONTENT_TOPICS_MAX, QUERY_HASHES_MAX,

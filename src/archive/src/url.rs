@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::PostgresUrl;
+use crate::{PostgresUrl, PostgresUrlError};
 
 /// Which archive to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,11 @@ pub enum DatabaseUrlError {
     /// A PostgreSQL URL that its client does not read.
     #[error("the PostgreSQL URL is not understood; {SUPPORTED}")]
     PostgresInvalid,
+    /// A PostgreSQL URL whose TLS parameters are not understood, or do not go together.
+    #[error(
+        "sslmode in the PostgreSQL URL is disable, prefer, require or verify-full, and sslrootcert=FILE goes with verify-full; {SUPPORTED}"
+    )]
+    PostgresTls,
     /// A SQLite URL that names no file.
     #[error("the database URL names no file after sqlite://; {SUPPORTED}")]
     PathMissing,
@@ -51,7 +56,10 @@ impl FromStr for DatabaseUrl {
             return Ok(Self::Memory);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return url.parse().map(Self::Postgres).map_err(|_| DatabaseUrlError::PostgresInvalid);
+            return url.parse().map(Self::Postgres).map_err(|error| match error {
+                PostgresUrlError::Tls => DatabaseUrlError::PostgresTls,
+                PostgresUrlError::Client(_) => DatabaseUrlError::PostgresInvalid,
+            });
         }
         match url.strip_prefix("sqlite://").ok_or(DatabaseUrlError::Unknown)? {
             "" | "/" => Err(DatabaseUrlError::PathMissing),
@@ -102,6 +110,7 @@ mod tests {
         for (text, expected) in [
             ("postgres://user:secret@host:port/db", DatabaseUrlError::PostgresInvalid),
             ("postgresql://user:secret@host/db?unknown=secret", DatabaseUrlError::PostgresInvalid),
+            ("postgres://user:secret@host/db?sslmode=verify", DatabaseUrlError::PostgresTls),
             ("sqlite://", DatabaseUrlError::PathMissing),
             ("sqlite:///", DatabaseUrlError::PathMissing),
             ("sqlite://a.db?mode=ro", DatabaseUrlError::PathInvalid),

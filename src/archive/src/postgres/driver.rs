@@ -21,8 +21,19 @@ pub(super) enum Failure {
     Slow(Duration),
     #[error("it is being closed")]
     Closing,
+    /// The certificates that the server's is checked against.
+    #[error("TLS: {0}")]
+    Tls(String),
     #[error("it was written by a newer build, with schema version {0}")]
     Newer(i32),
+    #[error("it holds an archive of nwaku, of schema version {0}")]
+    Nwaku(i32),
+    #[error("it holds an archive of nwaku of the old schema version {0}")]
+    OldNwaku(i32),
+    #[error("it holds an archive of nwaku of the newer schema version {0}")]
+    NewerNwaku(i32),
+    #[error("it holds a Levada archive, and no table of nwaku's")]
+    Levada,
 }
 
 fn sentence(error: &Error) -> String {
@@ -63,6 +74,7 @@ impl Driver {
         loop {
             match answered.recv_timeout(STOP_INTERVAL) {
                 Ok(result) => return result,
+                // Pairs with the store in `Outage::close`.
                 Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Acquire) => {}
                 Err(_) => {
                     task.abort();

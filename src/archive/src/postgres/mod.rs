@@ -1,4 +1,4 @@
-//! The archive in a PostgreSQL database that several nodes share.
+//! The archive in a PostgreSQL database that several nodes share, in our own tables or in nwaku's (`layout`).
 //!
 //! Messages lie in partitions by time, an hour each, which are made ahead by whichever node comes first and dropped whole by retention.
 //! Batches go by `COPY`, after their keys have told what is new (`writer`). When the database fails, or takes longer for a batch than
@@ -7,7 +7,10 @@
 
 mod address;
 mod copy;
+mod dialect;
 mod driver;
+mod layout;
+mod nwaku;
 mod outage;
 mod partition;
 mod pool;
@@ -15,6 +18,7 @@ mod query;
 mod retention;
 mod schema;
 mod session;
+mod tls;
 mod writer;
 
 use std::path::PathBuf;
@@ -28,13 +32,14 @@ use crate::{
     Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, InsertOutcome, Key, PAYLOAD_BYTES_MAX, Page, Query,
     Retention,
 };
-pub use address::PostgresUrl;
+pub use address::{PostgresUrl, PostgresUrlError};
 use driver::{Driver, Failure};
+use layout::Writer;
+pub use layout::{PostgresSchema, PostgresSchemaError};
 use outage::Line;
 use partition::HOUR_NS;
 use pool::Pool;
 use session::Session;
-use writer::Writer;
 
 /// Bytes that wait in the local log at most, unless said otherwise: 256 MiB.
 pub const STORE_BACKLOG_BYTES_DEFAULT: u64 = 256 << 20;
@@ -49,13 +54,15 @@ const QUERY_PATIENCE: Duration = Duration::from_secs(60);
 /// How a PostgreSQL archive is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
+    /// Whose tables.
+    pub schema: PostgresSchema,
     /// Most connections of this archive at a time, at least 2: one writes, the others answer queries.
     pub connections_max: usize,
     /// The folder of the local log. Each node on a machine needs its own.
     pub backlog_folder: PathBuf,
     /// Bytes that the local log holds at most; 0 for none.
     pub backlog_bytes: u64,
-    /// Width of the partitions of a new database, in nanoseconds; one that is there keeps its own.
+    /// Width of the partitions of a new database, in nanoseconds; one that is there keeps its own, and nwaku's are hours.
     pub partition_ns: i64,
     /// Time between two looks at what retention has to do, unless the last one left something.
     pub retention_interval: Duration,
@@ -64,6 +71,7 @@ pub struct PostgresOptions {
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
+            schema: PostgresSchema::default(),
             connections_max: CONNECTIONS_MAX_DEFAULT,
             backlog_folder: "levada-backlog".into(),
             backlog_bytes: STORE_BACKLOG_BYTES_DEFAULT,
@@ -87,6 +95,7 @@ pub struct PostgresArchive {
 /// A reader of a [`PostgresArchive`].
 pub struct PostgresReader {
     pool: Arc<Pool>,
+    schema: PostgresSchema,
     location: String,
 }
 
@@ -100,8 +109,9 @@ impl PostgresArchive {
         let spill = Spill::open(&options.backlog_folder, options.backlog_bytes)?;
         let io = |error| ArchiveError::Io { path: location.clone(), source: Box::new(error) };
         let driver = Arc::new(Driver::new().map_err(io)?);
-        let line = Line::open(driver.clone(), url.clone(), options.partition_ns.max(1), spill)
-            .map_err(|failure| error_of(&location, failure))?;
+        let tables = (options.schema, options.partition_ns.max(1));
+        let line =
+            Line::open(driver.clone(), url.clone(), tables, spill).map_err(|failure| error_of(&location, failure))?;
         let pool = Arc::new(Pool::new(driver, url.clone(), options.connections_max.saturating_sub(1).max(1)));
         let keeper = {
             let line = line.clone();
@@ -112,9 +122,12 @@ impl PostgresArchive {
     }
 
     /// Lends the writing connection to `work`; nothing while the database is away.
-    fn with_writer<T>(&self, work: impl FnOnce(&mut Writer) -> Result<T, Failure>) -> Option<Result<T, ArchiveError>> {
+    fn with_writer<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Writer) -> Result<T, Failure>,
+    ) -> Option<Result<T, ArchiveError>> {
         let mut writer = self.line.take()?;
-        Some(match work(&mut writer) {
+        Some(match work(&mut *writer) {
             Ok(done) => {
                 self.line.give(writer);
                 Ok(done)
@@ -166,14 +179,18 @@ impl Archive for PostgresArchive {
     }
 
     fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
-        Ok(Box::new(PostgresReader { pool: self.pool.clone(), location: self.location.clone() }))
+        Ok(Box::new(PostgresReader {
+            pool: self.pool.clone(),
+            schema: self.options.schema,
+            location: self.location.clone(),
+        }))
     }
 
     fn clear(&mut self) -> Result<(), ArchiveError> {
         self.line.clear(&self.options.backlog_folder)?;
-        let truncate = |writer: &mut Writer| {
-            let tables = "TRUNCATE levada_key, levada_message";
-            writer.session.run(QUERY_PATIENCE, |client| async move { client.batch_execute(tables).await })
+        let clear = self.options.schema.dialect().clear;
+        let truncate = |writer: &mut dyn Writer| {
+            writer.session().run(QUERY_PATIENCE, |client| async move { client.batch_execute(clear).await })
         };
         self.with_writer(truncate).unwrap_or_else(|| Err(self.away()))
     }
@@ -183,7 +200,7 @@ impl Archive for PostgresArchive {
         if Instant::now() < self.retention_due {
             return Ok(Dropped::default());
         }
-        let dropped = self.with_writer(|writer| retention::step(writer, retention)).unwrap_or(Ok(Dropped::default()));
+        let dropped = self.with_writer(|writer| writer.retain(retention)).unwrap_or(Ok(Dropped::default()));
         if !dropped.as_ref().is_ok_and(|dropped| dropped.unfinished) {
             self.retention_due = Instant::now() + self.options.retention_interval;
         }
@@ -192,8 +209,8 @@ impl Archive for PostgresArchive {
 
     /// Those in the database.
     fn message_count(&self) -> Result<u64, ArchiveError> {
+        let count = self.options.schema.dialect().count;
         let count = |session: &Session| {
-            let count = "SELECT count(*) FROM levada_key";
             session.run(QUERY_PATIENCE, |client| async move { client.query_typed_one(count, &[]).await })
         };
         let row = self.pool.with(count).map_err(|failure| error_of(&self.location, failure))?;
@@ -214,8 +231,8 @@ impl ArchiveReader for PostgresReader {
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
         let page = query.check().and_then(|()| {
             let ask = |session: &Session| {
-                let query = query.clone();
-                session.run(QUERY_PATIENCE, |client| async move { query::page(&client, &query).await })
+                let (query, dialect) = (query.clone(), self.schema.dialect());
+                session.run(QUERY_PATIENCE, |client| async move { query::page(&client, dialect, &query).await })
             };
             self.pool.with(ask).map_err(|failure| error_of(&self.location, failure))?
         });
@@ -225,9 +242,10 @@ impl ArchiveReader for PostgresReader {
 
     fn keys_after(&mut self, pubsub_topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError> {
         let ask = |session: &Session| {
-            let topic = pubsub_topic.to_owned();
-            session
-                .run(QUERY_PATIENCE, |client| async move { query::keys_after(&client, topic, after, keys_max).await })
+            let (topic, dialect) = (pubsub_topic.to_owned(), self.schema.dialect());
+            session.run(QUERY_PATIENCE, |client| async move {
+                query::keys_after(&client, dialect, topic, after, keys_max).await
+            })
         };
         self.pool.with(ask).map_err(|failure| error_of(&self.location, failure))
     }
@@ -240,6 +258,10 @@ fn error_of(location: &str, failure: Failure) -> ArchiveError {
             found: i64::from(found),
             supported: i64::from(schema::SCHEMA_VERSION),
         },
+        Failure::Nwaku(found) => ArchiveError::NwakuDatabase { location: location.to_owned(), found },
+        Failure::OldNwaku(found) => ArchiveError::OldNwakuDatabase { location: location.to_owned(), found },
+        Failure::NewerNwaku(found) => ArchiveError::NewerNwakuDatabase { location: location.to_owned(), found },
+        Failure::Levada => ArchiveError::LevadaDatabase { location: location.to_owned() },
         other => ArchiveError::Database { location: location.to_owned(), reason: other.to_string() },
     }
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::PostgresUrl;
 use super::driver::{Driver, Failure};
+use super::layout::Writer;
 use super::session::Session;
-use super::writer::Writer;
+use super::{PostgresSchema, PostgresUrl};
 use crate::counters::{DAMAGED_RECORDS, InsertTally, SPILLED_MESSAGES};
 use crate::spill::{self, Refused, Spill};
 use crate::{ArchiveError, ArchiveMessage, PAYLOAD_BYTES_MAX};
@@ -30,6 +30,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct Line {
     driver: Arc<Driver>,
     url: PostgresUrl,
+    schema: PostgresSchema,
     width_ns: i64,
     stop: Arc<AtomicBool>,
     state: Mutex<State>,
@@ -38,7 +39,7 @@ pub(super) struct Line {
 
 struct State {
     /// The connection that batches go over; none while it is in use, or while the database is away.
-    writer: Option<Writer>,
+    writer: Option<Box<dyn Writer>>,
     /// The archive has the connection.
     lent: bool,
     spill: Spill,
@@ -49,18 +50,18 @@ impl Line {
     pub(super) fn open(
         driver: Arc<Driver>,
         url: PostgresUrl,
-        width_ns: i64,
+        (schema, width_ns): (PostgresSchema, i64),
         mut spill: Spill,
     ) -> Result<Arc<Self>, Failure> {
         let stop = Arc::default();
-        let writer = Writer::new(Session::connect(&driver, &url, &stop)?, width_ns)?;
+        let writer = schema.writer(Session::connect(&driver, &url, &stop)?, width_ns)?;
         let writer = spill.oldest().is_none().then_some(writer);
         let state = Mutex::new(State { writer, lent: false, spill });
-        Ok(Arc::new(Self { driver, url, width_ns, stop, state, changed: Condvar::new() }))
+        Ok(Arc::new(Self { driver, url, schema, width_ns, stop, state, changed: Condvar::new() }))
     }
 
     /// Lends the connection to the archive, which gives it back by [`Self::give`] or says by [`Self::fail`] that it broke.
-    pub(super) fn take(&self) -> Option<Writer> {
+    pub(super) fn take(&self) -> Option<Box<dyn Writer>> {
         let mut state = self.lock();
         // An earlier call panicked with it.
         let lost = std::mem::take(&mut state.lent);
@@ -72,7 +73,7 @@ impl Line {
         writer
     }
 
-    pub(super) fn give(&self, writer: Writer) {
+    pub(super) fn give(&self, writer: Box<dyn Writer>) {
         let mut state = self.lock();
         state.lent = false;
         state.writer = Some(writer);
@@ -115,6 +116,7 @@ impl Line {
 
     /// Ends the thread, and every wait of the writing connection.
     pub(super) fn close(&self) {
+        // Pairs with the loads in `stopped` and in the driver's `wait`.
         self.stop.store(true, Ordering::Release);
         // Under the lock, so that a thread that has just looked does not miss it.
         drop(self.lock());
@@ -133,6 +135,7 @@ impl Line {
     }
 
     fn stopped(&self) -> bool {
+        // Pairs with the store in `close`.
         self.stop.load(Ordering::Acquire)
     }
 
@@ -166,12 +169,12 @@ impl Line {
         }
     }
 
-    fn connect(&self) -> Result<Writer, Failure> {
-        Writer::new(Session::connect(&self.driver, &self.url, &self.stop)?, self.width_ns)
+    fn connect(&self) -> Result<Box<dyn Writer>, Failure> {
+        self.schema.writer(Session::connect(&self.driver, &self.url, &self.stop)?, self.width_ns)
     }
 
     /// Stores what is in the log, file by file, and hands the connection over when nothing is left.
-    fn drain(&self, mut writer: Writer) -> Result<(), Failure> {
+    fn drain(&self, mut writer: Box<dyn Writer>) -> Result<(), Failure> {
         loop {
             let mut state = self.lock();
             let Some((number, path)) = state.spill.oldest() else {
@@ -181,7 +184,7 @@ impl Line {
             drop(state);
             match spill::read(&path) {
                 Ok(file) => {
-                    store(&mut writer, &file, &path)?;
+                    store(&mut *writer, &file, &path)?;
                     if let Err(error) = self.lock().spill.remove(number) {
                         tracing::warn!(%error, path = %path.display(), "a stored file of the local log stays; remove it");
                     }
@@ -196,7 +199,7 @@ impl Line {
 }
 
 /// Stores the messages of one file of the log; the database ignores those that it has.
-fn store(writer: &mut Writer, file: &[u8], path: &Path) -> Result<(), Failure> {
+fn store(writer: &mut dyn Writer, file: &[u8], path: &Path) -> Result<(), Failure> {
     let (messages, left) = spill::decode(file);
     for batch in messages.chunks(BATCH_MESSAGES) {
         // They were counted when they came.

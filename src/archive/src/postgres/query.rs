@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
+use super::dialect::Dialect;
 use super::partition::Partition;
-use super::schema;
 use crate::range::{Key, KeyRange};
 use crate::{ArchiveError, Direction, Hash, Page, Query, StoredBody, StoredMessage};
 
@@ -19,33 +19,15 @@ const WINDOWS: [usize; 3] = [2, 8, 32];
 
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// The keys in a window and a range, `$1` to `$6`, at most `$7`; further conditions come before them.
-const RANGE: &str =
-    "timestamp >= $1 AND timestamp <= $2 AND (timestamp, hash) > ($3, $4) AND (timestamp, hash) < ($5, $6)";
-
-const PUBSUB_TOPIC: &str = "sha256(pubsub_topic) = sha256($8) AND pubsub_topic = $8 AND ";
-
-const CONTENT_TOPIC: &str = "sha256(content_topic) = sha256(topic) AND content_topic = topic AND \
-     ($8::bytea IS NULL OR pubsub_topic = $8) AND ";
-
-const KEYS: &str =
-    "SELECT timestamp, hash FROM levada_key WHERE timestamp >= $1 AND timestamp <= $2 AND hash = ANY($3)";
-
-/// Of some keys, those whose messages have the wanted topics.
-const WITH_TOPICS: &str = "SELECT k.timestamp, k.hash FROM unnest($1::int8[], $2::bytea[]) AS k(timestamp, hash) \
-     CROSS JOIN LATERAL (SELECT FROM levada_message m WHERE m.timestamp = k.timestamp AND m.hash = k.hash \
-     AND m.timestamp >= $3 AND m.timestamp <= $4 AND ($5::bytea IS NULL OR m.pubsub_topic = $5) \
-     AND (cardinality($6::bytea[]) = 0 OR m.content_topic = ANY($6)) LIMIT 1) AS found";
-
-const BODIES: &str = "SELECT m.* FROM unnest($1::int8[], $2::bytea[]) AS k(timestamp, hash) CROSS JOIN LATERAL \
-     (SELECT timestamp, hash, pubsub_topic, content_topic, version, meta, payload FROM levada_message \
-     WHERE timestamp = k.timestamp AND hash = k.hash AND timestamp >= $3 AND timestamp <= $4 LIMIT 1) AS m";
-
 /// Answers `query`, which is within its limits.
-pub(super) async fn page(client: &Client, query: &Query) -> Result<Result<Page, ArchiveError>, Error> {
-    let partitions = snapshot(client).await?;
+pub(super) async fn page(
+    client: &Client,
+    dialect: &Dialect,
+    query: &Query,
+) -> Result<Result<Page, ArchiveError>, Error> {
+    let partitions = snapshot(client, dialect).await?;
     let cursor = match query.cursor {
-        Some(hash) => match keys_of(client, &partitions, &[hash]).await?.pop() {
+        Some(hash) => match keys_of(client, dialect, &partitions, &[hash]).await?.pop() {
             Some(key) => Some(key),
             None => {
                 client.batch_execute("COMMIT").await?;
@@ -55,14 +37,16 @@ pub(super) async fn page(client: &Client, query: &Query) -> Result<Result<Page, 
         None => None,
     };
     let range = KeyRange::new(query, cursor);
-    let found = if query.hashes.is_empty() {
-        walk(client, &partitions, query, &range, query.page_limit() + 1).await?
+    let found = if is_in_vain(dialect, query) {
+        Vec::new()
+    } else if query.hashes.is_empty() {
+        walk(client, dialect, &partitions, query, &range, query.page_limit() + 1).await?
     } else {
-        by_hash(client, &partitions, query, &range).await?
+        by_hash(client, dialect, &partitions, query, &range).await?
     };
     let (keys, cursor) = query.cut(found, |key| key.1);
     let messages = if query.include_data {
-        bodies(client, &keys).await?
+        bodies(client, dialect, &keys).await?
     } else {
         keys.into_iter().map(|(_, hash)| StoredMessage { hash, body: None }).collect()
     };
@@ -73,21 +57,40 @@ pub(super) async fn page(client: &Client, query: &Query) -> Result<Result<Page, 
 /// The first `keys_max` keys of a pubsub topic behind `after`.
 pub(super) async fn keys_after(
     client: &Client,
+    dialect: &Dialect,
     pubsub_topic: String,
     after: Key,
     keys_max: usize,
 ) -> Result<Vec<Key>, Error> {
     let query = Query { pubsub_topic: Some(pubsub_topic), direction: Direction::Forward, ..Query::default() };
-    let partitions = snapshot(client).await?;
-    let keys = walk(client, &partitions, &query, &KeyRange::new(&query, Some(after)), keys_max).await?;
+    let partitions = snapshot(client, dialect).await?;
+    let keys = if is_in_vain(dialect, &query) {
+        Vec::new()
+    } else {
+        walk(client, dialect, &partitions, &query, &KeyRange::new(&query, Some(after)), keys_max).await?
+    };
     client.batch_execute("COMMIT").await?;
     Ok(keys)
 }
 
 /// Begins to read from one state, and returns the partitions that it has.
-async fn snapshot(client: &Client) -> Result<BTreeSet<Partition>, Error> {
-    let ((), partitions) = futures::try_join!(client.batch_execute(SNAPSHOT), schema::partitions(client))?;
-    Ok(partitions)
+async fn snapshot(client: &Client, dialect: &Dialect) -> Result<BTreeSet<Partition>, Error> {
+    let starts = client.query_typed(dialect.starts, &[]);
+    let ((), rows) = futures::try_join!(client.batch_execute(SNAPSHOT), starts)?;
+    Ok(rows.iter().map(|row| Partition { start_ns: row.get(0) }).collect())
+}
+
+/// Whether a query has a filter by topic that no stored message can pass: where topics are text, none has a NUL in it.
+fn is_in_vain(dialect: &Dialect, query: &Query) -> bool {
+    let nul = |topic: &String| dialect.text_topics && topic.contains('\0');
+    query.pubsub_topic.as_ref().is_some_and(nul)
+        || (!query.content_topics.is_empty() && query.content_topics.iter().all(nul))
+}
+
+/// The content topics that a message may have, each once.
+fn content_topics<'a>(dialect: &Dialect, query: &'a Query) -> Vec<&'a [u8]> {
+    let topics = query.unique_content_topics().into_iter();
+    topics.filter(|topic| !dialect.text_topics || !topic.contains('\0')).map(str::as_bytes).collect()
 }
 
 /// The stretches of time, both ends included, in which a walk between two times looks one after the other.
@@ -118,15 +121,16 @@ fn windows(partitions: &BTreeSet<Partition>, first_ns: i64, last_ns: i64, direct
 /// The keys that `query` asks for by topic and time, at most `limit`, in its direction.
 async fn walk(
     client: &Client,
+    dialect: &Dialect,
     partitions: &BTreeSet<Partition>,
     query: &Query,
     range: &KeyRange,
     limit: usize,
 ) -> Result<Vec<Key>, Error> {
     let (below, above) = (range.below(), range.above());
-    let statement = statement(query);
+    let statement = statement(dialect, query);
     let pubsub_topic = query.pubsub_topic.as_ref().map(|topic| topic.as_bytes());
-    let content_topics: Vec<&[u8]> = query.unique_content_topics().into_iter().map(str::as_bytes).collect();
+    let content_topics = content_topics(dialect, query);
     let mut found: Vec<Key> = Vec::new();
     for (first_ns, last_ns) in windows(partitions, below.0, above.0, query.direction) {
         if found.len() >= limit {
@@ -154,40 +158,37 @@ async fn walk(
 }
 
 /// The statement that finds a query's keys in one window.
-fn statement(query: &Query) -> String {
-    let order = match query.direction {
-        Direction::Forward => "timestamp, hash",
-        Direction::Backward => "timestamp DESC, hash DESC",
-    };
-    let scan = |conditions: &str| {
-        format!("SELECT timestamp, hash FROM levada_message WHERE {conditions}{RANGE} ORDER BY {order} LIMIT $7")
-    };
+fn statement(dialect: &Dialect, query: &Query) -> String {
+    let descending = if query.direction == Direction::Backward { " DESC" } else { "" };
+    let Dialect { table, range, key, order: [timestamp, hash], .. } = dialect;
+    let order = |hash: &str| format!("ORDER BY {timestamp}{descending}, {hash}{descending} LIMIT $7");
+    let scan =
+        |conditions: &str| format!("SELECT {key} AS hash FROM {table} WHERE {conditions}{range} {}", order(hash));
     if query.content_topics.is_empty() {
-        return scan(if query.pubsub_topic.is_some() { PUBSUB_TOPIC } else { "" });
+        return scan(if query.pubsub_topic.is_some() { dialect.pubsub_topic } else { "" });
     }
     // Each content topic is an ordered stretch of the index; all of them in one condition are not.
-    let scan = scan(CONTENT_TOPIC);
-    format!(
-        "SELECT timestamp, hash FROM unnest($9::bytea[]) AS topic CROSS JOIN LATERAL ({scan}) AS found \
-         ORDER BY {order} LIMIT $7"
-    )
+    let scan = scan(dialect.content_topic);
+    let order = order("hash");
+    format!("SELECT timestamp, hash FROM unnest($9::bytea[]) AS topic CROSS JOIN LATERAL ({scan}) AS found {order}")
 }
 
 /// The keys of those messages of the query's hashes that match the rest of it, in its direction.
 async fn by_hash(
     client: &Client,
+    dialect: &Dialect,
     partitions: &BTreeSet<Partition>,
     query: &Query,
     range: &KeyRange,
 ) -> Result<Vec<Key>, Error> {
-    let mut keys = keys_of(client, partitions, &query.unique_hashes()).await?;
+    let mut keys = keys_of(client, dialect, partitions, &query.unique_hashes()).await?;
     keys.retain(|key| range.contains(key));
     if let Some((first_ns, last_ns)) = ends(&keys)
         && (query.pubsub_topic.is_some() || !query.content_topics.is_empty())
     {
         let (timestamps, hashes) = columns(&keys);
         let pubsub_topic = query.pubsub_topic.as_ref().map(|topic| topic.as_bytes());
-        let content_topics: Vec<&[u8]> = query.content_topics.iter().map(|topic| topic.as_bytes()).collect();
+        let content_topics = content_topics(dialect, query);
         let values: [(&(dyn ToSql + Sync), Type); 6] = [
             (&timestamps, Type::INT8_ARRAY),
             (&hashes, Type::BYTEA_ARRAY),
@@ -196,7 +197,7 @@ async fn by_hash(
             (&pubsub_topic, Type::BYTEA),
             (&content_topics, Type::BYTEA_ARRAY),
         ];
-        let rows = client.query_typed(WITH_TOPICS, &values).await?;
+        let rows = client.query_typed(dialect.with_topics, &values).await?;
         keys = rows.iter().filter_map(key).collect();
     }
     keys.sort_unstable();
@@ -207,13 +208,18 @@ async fn by_hash(
 }
 
 /// The keys of those hashes that are stored, looked for from the newest partition on.
-async fn keys_of(client: &Client, partitions: &BTreeSet<Partition>, hashes: &[Hash]) -> Result<Vec<Key>, Error> {
+async fn keys_of(
+    client: &Client,
+    dialect: &Dialect,
+    partitions: &BTreeSet<Partition>,
+    hashes: &[Hash],
+) -> Result<Vec<Key>, Error> {
     let wanted: Vec<&[u8]> = hashes.iter().map(|hash| hash.as_slice()).collect();
     let mut keys = Vec::new();
     for (first_ns, last_ns) in windows(partitions, i64::MIN, i64::MAX, Direction::Backward) {
         let values: [(&(dyn ToSql + Sync), Type); 3] =
             [(&first_ns, Type::INT8), (&last_ns, Type::INT8), (&wanted, Type::BYTEA_ARRAY)];
-        keys.extend(client.query_typed(KEYS, &values).await?.iter().filter_map(key));
+        keys.extend(client.query_typed(dialect.keys, &values).await?.iter().filter_map(key));
         if keys.len() >= hashes.len() {
             break;
         }
@@ -222,7 +228,7 @@ async fn keys_of(client: &Client, partitions: &BTreeSet<Partition>, hashes: &[Ha
 }
 
 /// The messages of some keys, which are ascending and so are they.
-async fn bodies(client: &Client, keys: &[Key]) -> Result<Vec<StoredMessage>, Error> {
+async fn bodies(client: &Client, dialect: &Dialect, keys: &[Key]) -> Result<Vec<StoredMessage>, Error> {
     let Some((first_ns, last_ns)) = ends(keys) else { return Ok(Vec::new()) };
     let (timestamps, hashes) = columns(keys);
     let values: [(&(dyn ToSql + Sync), Type); 4] = [
@@ -231,7 +237,7 @@ async fn bodies(client: &Client, keys: &[Key]) -> Result<Vec<StoredMessage>, Err
         (&first_ns, Type::INT8),
         (&last_ns, Type::INT8),
     ];
-    let rows = client.query_typed(BODIES, &values).await?;
+    let rows = client.query_typed(dialect.bodies, &values).await?;
     let mut messages: Vec<(Key, StoredMessage)> = rows.iter().filter_map(message).collect();
     messages.sort_unstable_by_key(|(key, _)| *key);
     Ok(messages.into_iter().map(|(_, message)| message).collect())

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use tokio_postgres::{Client, Error};
 
+use super::dialect::LEVADA;
 use super::partition::Partition;
 
 /// The version that this build writes.
@@ -17,7 +18,6 @@ pub(super) const SCHEMA_VERSION: i32 = 1;
 pub(super) const PARTITIONS_MAX: usize = 17_568;
 /// The advisory lock under which tables are made and dropped: "LVDA".
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(1280722753); ";
-const STARTS: &str = "SELECT start_ns FROM levada_partition ORDER BY start_ns";
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS levada_archive (schema_version int NOT NULL, partition_ns bigint NOT NULL);
@@ -38,24 +38,37 @@ const TABLES: &str = "
     CREATE INDEX IF NOT EXISTS levada_message_by_content_topic ON levada_message (sha256(content_topic), timestamp, hash);
 ";
 
-/// Makes the tables where they are missing. Returns the version of the schema that is there, and the width of its partitions, which is
-/// `width_ns` only in a new database.
-pub(super) async fn prepare(client: &Client, width_ns: i64) -> Result<(i32, i64), Error> {
+/// What a database holds.
+pub(super) enum Prepared {
+    /// Our tables, with the version of their schema and the width of their partitions.
+    Levada { version: i32, width_ns: i64 },
+    /// nwaku's tables and none of ours.
+    Nwaku { version: i32 },
+}
+
+/// Makes the tables where they are missing, unless nwaku's are there. The width of the partitions is `width_ns` only in a new database.
+pub(super) async fn prepare(client: &Client, width_ns: i64) -> Result<Prepared, Error> {
     let columns = "SELECT schema_version, partition_ns FROM levada_archive";
-    let there = client.query_typed_one("SELECT to_regclass('levada_archive') IS NOT NULL", &[]).await?;
+    let look = "SELECT to_regclass('levada_archive') IS NOT NULL, \
+         to_regclass('messages') IS NOT NULL AND to_regclass('version') IS NOT NULL";
+    let there = client.query_typed_one(look, &[]).await?;
     if !there.get::<_, bool>(0) {
+        if there.get(1) {
+            let version = client.query_typed_one("SELECT coalesce(max(version), 0) FROM version", &[]).await?.get(0);
+            return Ok(Prepared::Nwaku { version });
+        }
         let fill = format!(
             "INSERT INTO levada_archive SELECT {SCHEMA_VERSION}, {width_ns} WHERE NOT EXISTS (SELECT FROM levada_archive);"
         );
         client.batch_execute(&format!("BEGIN; {LOCK} {TABLES} {fill} COMMIT")).await?;
     }
     let row = client.query_typed_one(columns, &[]).await?;
-    Ok((row.get(0), row.get(1)))
+    Ok(Prepared::Levada { version: row.get(0), width_ns: row.get(1) })
 }
 
 /// The partitions that are there, in order.
 pub(super) async fn partitions(client: &Client) -> Result<BTreeSet<Partition>, Error> {
-    let rows = client.query_typed(STARTS, &[]).await?;
+    let rows = client.query_typed(LEVADA.starts, &[]).await?;
     Ok(rows.iter().map(|row| Partition { start_ns: row.get(0) }).collect())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tokio_postgres::{Client, Error, NoTls};
+use tokio_postgres::{Client, Error};
 
 use super::PostgresUrl;
 use super::driver::{Driver, Failure};
@@ -25,10 +25,10 @@ pub(super) struct Session {
 impl Session {
     /// Connects. Waits on this session end when `stop` is set.
     pub(super) fn connect(driver: &Arc<Driver>, url: &PostgresUrl, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
-        let config = url.config().clone();
+        let (config, tls) = (url.config().clone(), url.tls().connector()?);
         let patience = config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(5)) * 2;
         let client = driver.wait(patience, stop, async move {
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = config.connect(tls).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection to the database of the archive ended");

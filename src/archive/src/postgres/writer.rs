@@ -17,11 +17,13 @@ use tokio_postgres::{Client, Error, Statement};
 
 use super::copy::{COPY, CopyRows};
 use super::driver::Failure;
+use super::layout::Writer;
 use super::partition::Partition;
-use super::schema::{self, PARTITIONS_MAX};
+use super::retention;
+use super::schema::{self, PARTITIONS_MAX, Prepared};
 use super::session::Session;
 use crate::counters::InsertTally;
-use crate::{ArchiveMessage, Hash, PAYLOAD_BYTES_MAX};
+use crate::{ArchiveMessage, Dropped, Hash, PAYLOAD_BYTES_MAX, Retention};
 
 const CLAIM: &str = "INSERT INTO levada_key (timestamp, hash) SELECT * FROM unnest($1::int8[], $2::bytea[]) \
      ON CONFLICT DO NOTHING RETURNING hash";
@@ -29,12 +31,12 @@ const CLAIM: &str = "INSERT INTO levada_key (timestamp, hash) SELECT * FROM unne
 /// Copies of a payload on its way: into the rows, and by the client into what it sends.
 const COPIES: u64 = 2;
 
-/// Time that making tables may take: other nodes may be making theirs.
-const MAKE_PATIENCE: Duration = Duration::from_secs(30);
+/// Time that making and dropping tables may take: other nodes may be making theirs.
+pub(super) const MAKE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A connection that writes.
-pub(super) struct Writer {
-    pub(super) session: Session,
+/// A connection that writes to our own tables.
+pub(super) struct LevadaWriter {
+    session: Session,
     claim: Statement,
     copy: Statement,
     width_ns: i64,
@@ -42,45 +44,23 @@ pub(super) struct Writer {
     partitions: BTreeSet<Partition>,
 }
 
-impl Writer {
+impl LevadaWriter {
     /// Makes the tables where they are missing.
     pub(super) fn new(session: Session, width_ns: i64) -> Result<Self, Failure> {
         let prepare = |client: Arc<Client>| async move { schema::prepare(&client, width_ns).await };
-        let (version, width_ns) = session.run(MAKE_PATIENCE, prepare)?;
-        if version > schema::SCHEMA_VERSION {
-            return Err(Failure::Newer(version));
-        }
+        let width_ns = match session.run(MAKE_PATIENCE, prepare)? {
+            Prepared::Levada { version, .. } if version > schema::SCHEMA_VERSION => {
+                return Err(Failure::Newer(version));
+            }
+            Prepared::Levada { width_ns, .. } => width_ns,
+            Prepared::Nwaku { version } => return Err(Failure::Nwaku(version)),
+        };
         let (claim, copy, partitions) = session.run(MAKE_PATIENCE, |client| async move {
             let partitions = schema::partitions(&client).await?;
             let claim = client.prepare_typed(CLAIM, &[Type::INT8_ARRAY, Type::BYTEA_ARRAY]).await?;
             Ok((claim, client.prepare(COPY).await?, partitions))
         })?;
         Ok(Self { session, claim, copy, width_ns, partitions })
-    }
-
-    /// The width of the database's partitions.
-    pub(super) fn width_ns(&self) -> i64 {
-        self.width_ns
-    }
-
-    /// Stores a batch and counts into `tally`, each answer within `patience`.
-    pub(super) fn store(
-        &mut self,
-        messages: &[ArchiveMessage<'_>],
-        patience: Duration,
-        tally: &mut InsertTally,
-    ) -> Result<(), Failure> {
-        self.make_partitions(messages)?;
-        match self.store_once(messages, patience, tally) {
-            // Retention dropped a partition that was known here.
-            Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
-                self.session.run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
-                self.partitions.clear();
-                self.make_partitions(messages)?;
-                self.store_once(messages, patience, tally)
-            }
-            outcome => outcome,
-        }
     }
 
     /// Makes the partitions of a batch, and the one behind its last message, so that the next hour begins with its tables there.
@@ -96,13 +76,6 @@ impl Writer {
         self.partitions =
             self.session.run(MAKE_PATIENCE, |client| async move { schema::make(&client, wanted, width_ns).await })?;
         Ok(())
-    }
-
-    /// Whether there is a place for a message of this size and time, now or after [`Self::make_partitions`].
-    pub(super) fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
-        message.payload.len() <= PAYLOAD_BYTES_MAX
-            && (self.partitions.len() < PARTITIONS_MAX
-                || self.partitions.contains(&Partition::of(message.timestamp, self.width_ns)))
     }
 
     fn store_once(
@@ -161,5 +134,42 @@ impl Writer {
             }
             client.batch_execute("COMMIT").await
         })
+    }
+}
+
+impl Writer for LevadaWriter {
+    fn session(&self) -> &Session {
+        &self.session
+    }
+
+    fn store(
+        &mut self,
+        messages: &[ArchiveMessage<'_>],
+        patience: Duration,
+        tally: &mut InsertTally,
+    ) -> Result<(), Failure> {
+        self.make_partitions(messages)?;
+        match self.store_once(messages, patience, tally) {
+            // Retention dropped a partition that was known here.
+            Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
+                self.session.run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
+                self.partitions.clear();
+                self.make_partitions(messages)?;
+                self.store_once(messages, patience, tally)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
+        message.payload.len() <= PAYLOAD_BYTES_MAX
+            && (self.partitions.len() < PARTITIONS_MAX
+                || self.partitions.contains(&Partition::of(message.timestamp, self.width_ns)))
+    }
+
+    fn retain(&mut self, retention: &Retention) -> Result<Dropped, Failure> {
+        let (retention, width_ns) = (*retention, self.width_ns);
+        let step = |client: Arc<Client>| async move { retention::step(&client, &retention, width_ns).await };
+        self.session.run(MAKE_PATIENCE, step)
     }
 }

@@ -10,11 +10,13 @@ mod sample;
 #[path = "../postgres/server.rs"]
 mod server;
 mod storing;
+mod stretched;
 
 use std::path::{Path, PathBuf};
 
 use levada_archive::{
-    Archive, DatabaseUrl, MemoryArchive, PostgresArchive, SegmentArchive, SegmentOptions, SqliteArchive, StoreIo, open,
+    Archive, DatabaseUrl, MemoryArchive, PostgresArchive, PostgresOptions, PostgresSchema, SegmentArchive,
+    SegmentOptions, SqliteArchive, StoreIo, open,
 };
 use tempfile::TempDir;
 
@@ -59,6 +61,15 @@ impl Fixture {
         Self::in_folder(move |path| Box::new(PostgresArchive::open(&database, &server::options(path, 16)).unwrap()))
     }
 
+    /// A database with nwaku's tables, and messages so far apart that every test fills many of its hours.
+    fn in_nwaku_tables() -> Self {
+        let database = server::shared().create_database();
+        Self::in_folder(move |path| {
+            let options = PostgresOptions { schema: PostgresSchema::Nwaku, ..server::options(path, 1) };
+            Box::new(stretched::Stretched(Box::new(PostgresArchive::open(&database, &options).unwrap())))
+        })
+    }
+
     /// Closes the archive and opens it again, unless it would be empty then.
     fn reopen(&mut self) {
         if let Some((folder, open)) = &self.stored {
@@ -75,9 +86,12 @@ fn path_in(folder: &TempDir) -> PathBuf {
 
 macro_rules! conformance {
     ($backend:ident, $fixture:expr $(, #[$attribute:meta])?) => {
+        conformance!($backend, $fixture, fields_come_back $(, #[$attribute])?);
+    };
+    ($backend:ident, $fixture:expr, $fields:ident $(, #[$attribute:meta])?) => {
         conformance!(@tests $backend, $fixture, [$(#[$attribute])?],
             storing: [
-                fields_come_back, duplicates_are_ignored, empty_batch, payload_of_one_mebibyte, clear_empties,
+                $fields, duplicates_are_ignored, empty_batch, payload_of_one_mebibyte, clear_empties,
                 reader_sees_whole_batches, reader_outlives_archive, oversized_payload_is_dropped, counters_count,
             ],
             paging: [
@@ -113,3 +127,9 @@ conformance!(small_segments, Fixture::in_segments(super::StoreIo::Auto));
 conformance!(pwritev_segments, Fixture::in_segments(super::StoreIo::Pwritev));
 conformance!(buffered_segments, Fixture::in_segments(super::StoreIo::Buffered));
 conformance!(postgres, Fixture::in_postgres(), #[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]);
+conformance!(
+    postgres_nwaku,
+    Fixture::in_nwaku_tables(),
+    plain_fields_come_back,
+    #[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]
+);

@@ -26,6 +26,40 @@ pub fn fields_come_back(mut archive: Box<dyn Archive>) {
     assert_eq!(page.cursor, None);
 }
 
+/// Where topics are text, times begin at 0, and the version has 31 bits, other messages are counted as dropped.
+pub fn plain_fields_come_back(mut archive: Box<dyn Archive>) {
+    let mut odd = Sample::new(1, 7);
+    odd.body.version = i32::MAX as u32;
+    odd.body.meta = (0..64).collect();
+    odd.body.payload = (0..=255).collect();
+    odd.body.content_topic = "/test/1/naïve 'topic'\\\"{},NULL/proto".to_owned();
+    let mut empty = Sample::new(2, 8_000);
+    empty.body.payload.clear();
+    empty.body.meta.clear();
+    empty.body.content_topic.clear();
+    let mut refused = [odd.clone(), odd.clone(), odd.clone(), odd.clone(), odd.clone()];
+    (0..).zip(&mut refused).for_each(|(number, sample)| sample.hash = hash_of(100 + number));
+    refused[0].body.version = u32::MAX;
+    refused[1].body.content_topic = "a\0b".to_owned();
+    refused[2].body.pubsub_topic = "\0".to_owned();
+    refused[3].body.timestamp = -1;
+    refused[4].body.timestamp = i64::MAX;
+    let outcome = insert(&mut *archive, &[&[empty.clone(), odd.clone()][..], &refused].concat());
+    assert_eq!(outcome, InsertOutcome { stored: 2, duplicates: 0, dropped: 5 });
+    let mut reader = archive.reader().unwrap();
+    assert_eq!(ask(&mut *reader, &everything()).messages, [odd.stored(true), empty.stored(true)]);
+    // Nothing has such a topic, which is no fault of the query.
+    for query in [
+        Query { pubsub_topic: Some("\0".to_owned()), ..everything() },
+        Query { content_topics: vec!["a\0b".to_owned()], ..everything() },
+    ] {
+        assert_eq!(ask(&mut *reader, &query).messages, []);
+    }
+    let either = vec!["a\0b".to_owned(), odd.body.content_topic.clone()];
+    let page = ask(&mut *reader, &Query { content_topics: either, ..everything() });
+    assert_eq!(page.messages, [odd.stored(true)]);
+}
+
 pub fn duplicates_are_ignored(mut archive: Box<dyn Archive>) {
     let first = Sample::new(1, 1_000);
     // The same hash with other fields: the first one stays. The times are near each other, because a hash covers the time, and an archive

@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod nodes;
+mod nwaku;
 mod outage;
 mod sample;
 #[expect(dead_code, reason = "the comparisons have this file too, and ask more of it")]
 mod server;
+mod tls;

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use levada_archive::{Archive, Retention};
+use levada_archive::{Archive, PostgresSchema, Retention};
 
 use crate::sample::{Node, PARTITION_NS};
 use crate::server::{name_of, shared};
@@ -16,6 +16,16 @@ const BATCH: u64 = 8;
 #[test]
 #[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]
 fn four_writers_store_every_message_once() {
+    four_writers(PostgresSchema::Levada);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]
+fn four_writers_store_every_message_once_in_nwakus_tables() {
+    four_writers(PostgresSchema::Nwaku);
+}
+
+fn four_writers(schema: PostgresSchema) {
     let url = shared().create_database();
     let barrier = Barrier::new(NODES as usize);
     let outcomes: Vec<(u64, u64)> = std::thread::scope(|scope| {
@@ -23,7 +33,7 @@ fn four_writers_store_every_message_once() {
             .map(|index| {
                 let (url, barrier) = (&url, &barrier);
                 scope.spawn(move || {
-                    let mut node = Node::new(url);
+                    let mut node = Node::of_schema(url, schema).unwrap();
                     let (mut stored, mut duplicates) = (0, 0);
                     for batch in 0..BATCHES {
                         barrier.wait();
@@ -42,7 +52,7 @@ fn four_writers_store_every_message_once() {
     let stored: u64 = outcomes.iter().map(|outcome| outcome.0).sum();
     let duplicates: u64 = outcomes.iter().map(|outcome| outcome.1).sum();
     assert_eq!((stored, duplicates), (BATCHES * BATCH, (NODES - 1) * BATCHES * BATCH));
-    assert!(Node::new(&url).contents().into_iter().eq(0..BATCHES * BATCH));
+    assert!(Node::of_schema(&url, schema).unwrap().contents().into_iter().eq(0..BATCHES * BATCH));
 }
 
 #[test]

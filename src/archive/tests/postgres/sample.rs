@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use levada_archive::{
-    Archive, ArchiveError, ArchiveMessage, Direction, Hash, InsertOutcome, PostgresArchive, PostgresUrl, Query,
+    Archive, ArchiveError, ArchiveMessage, Direction, Hash, InsertOutcome, PostgresArchive, PostgresSchema,
+    PostgresUrl, Query,
 };
 use tempfile::TempDir;
 
@@ -20,6 +21,7 @@ pub struct Node {
     pub folder: TempDir,
     url: PostgresUrl,
     backlog_bytes: u64,
+    schema: PostgresSchema,
 }
 
 impl Node {
@@ -28,16 +30,31 @@ impl Node {
     }
 
     pub fn with_backlog(url: &PostgresUrl, backlog_bytes: u64) -> Self {
+        Self::with(url, backlog_bytes, PostgresSchema::Levada).unwrap()
+    }
+
+    /// A node of one layout, in whose hours ten messages are.
+    pub fn of_schema(url: &PostgresUrl, schema: PostgresSchema) -> Result<Self, ArchiveError> {
+        Self::with(url, 1 << 20, schema)
+    }
+
+    fn with(url: &PostgresUrl, backlog_bytes: u64, schema: PostgresSchema) -> Result<Self, ArchiveError> {
         let folder = tempfile::tempdir().unwrap();
-        let mut node = Self { archive: None, folder, url: url.clone(), backlog_bytes };
-        node.start().unwrap();
-        node
+        let mut node = Self { archive: None, folder, url: url.clone(), backlog_bytes, schema };
+        node.start()?;
+        Ok(node)
+    }
+
+    /// The nanoseconds between two messages.
+    fn distance_ns(&self) -> i64 {
+        distance_ns(self.schema)
     }
 
     /// Opens the archive, again if it was closed.
     pub fn start(&mut self) -> Result<(), ArchiveError> {
         let mut options = crate::server::options(&self.folder.path().join("backlog"), PARTITION_NS);
         options.backlog_bytes = self.backlog_bytes;
+        options.schema = self.schema;
         self.archive = Some(PostgresArchive::open(&self.url, &options)?);
         Ok(())
     }
@@ -48,7 +65,9 @@ impl Node {
 
     pub fn insert(&mut self, numbers: impl IntoIterator<Item = u64>) -> Result<InsertOutcome, ArchiveError> {
         let payloads: Vec<(u64, Vec<u8>)> = numbers.into_iter().map(|number| (number, payload_of(number))).collect();
-        self.archive().insert_batch(&mut payloads.iter().map(|(number, payload)| message(*number, payload)))
+        let distance_ns = self.distance_ns();
+        self.archive()
+            .insert_batch(&mut payloads.iter().map(|(number, payload)| message(*number, distance_ns, payload)))
     }
 
     /// Bytes that wait in the local log.
@@ -62,12 +81,15 @@ impl Node {
         let mut reader = self.archive().reader().unwrap();
         let mut query =
             Query { include_data: true, direction: Direction::Forward, page_size: Some(100), ..Query::default() };
-        let mut numbers = BTreeSet::new();
+        let (mut numbers, distance_ns) = (BTreeSet::new(), self.distance_ns());
         loop {
             let page = reader.query(&query).unwrap();
             for stored in &page.messages {
                 let (number, body) = (number_of(&stored.hash), stored.body.as_ref().unwrap());
-                assert!(body.payload == payload_of(number) && body.timestamp == number as i64, "message {number}");
+                assert!(
+                    body.payload == payload_of(number) && body.timestamp == number as i64 * distance_ns,
+                    "message {number}"
+                );
                 assert!(numbers.insert(number), "message {number} is there twice");
             }
             query.cursor = page.cursor;
@@ -99,7 +121,15 @@ impl Node {
     }
 }
 
-fn hash_of(number: u64) -> Hash {
+/// The nanoseconds between two messages; in nwaku's tables, whose partitions are hours, six minutes.
+pub fn distance_ns(schema: PostgresSchema) -> i64 {
+    match schema {
+        PostgresSchema::Levada => 1,
+        PostgresSchema::Nwaku => 360_000_000_000,
+    }
+}
+
+pub fn hash_of(number: u64) -> Hash {
     let mut hash = [0x33; 32];
     hash[..8].copy_from_slice(&(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
     hash[24..].copy_from_slice(&number.to_be_bytes());
@@ -110,12 +140,15 @@ fn number_of(hash: &Hash) -> u64 {
     u64::from_be_bytes(*hash.last_chunk().unwrap())
 }
 
-fn payload_of(number: u64) -> Vec<u8> {
+pub fn payload_of(number: u64) -> Vec<u8> {
     (0..500 + number % 7_000).map(|index| (index * 7 + number) as u8).collect()
 }
 
-fn message(number: u64, payload: &[u8]) -> ArchiveMessage<'_> {
-    let (hash, timestamp) = (hash_of(number), number as i64);
-    let (pubsub_topic, content_topic) = ("/waku/2/rs/0/0", "/test/1/shared/proto");
+pub const PUBSUB_TOPIC: &str = "/waku/2/rs/0/0";
+pub const CONTENT_TOPIC: &str = "/test/1/shared/proto";
+
+fn message(number: u64, distance_ns: i64, payload: &[u8]) -> ArchiveMessage<'_> {
+    let (hash, timestamp) = (hash_of(number), number as i64 * distance_ns);
+    let (pubsub_topic, content_topic) = (PUBSUB_TOPIC, CONTENT_TOPIC);
     ArchiveMessage { hash, pubsub_topic, content_topic, payload, version: 0, timestamp, meta: &[] }
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use levada_archive::{PostgresOptions, PostgresUrl};
+use levada_archive::{PostgresOptions, PostgresSchema, PostgresUrl};
 use tempfile::TempDir;
 
 /// A server, with everything as its package sets it up: what is committed is synced.
@@ -29,6 +29,7 @@ pub fn shared() -> &'static Server {
 /// Options for an archive whose local log is `folder`, in partitions of `partition_ns`; retention is looked at whenever it is asked for.
 pub fn options(folder: &Path, partition_ns: i64) -> PostgresOptions {
     PostgresOptions {
+        schema: PostgresSchema::Levada,
         connections_max: 4,
         backlog_folder: folder.to_owned(),
         backlog_bytes: 1 << 20,
@@ -64,7 +65,13 @@ impl Server {
 
     /// Starts the server again after [`Self::stop`].
     pub fn resume(&self) {
-        let options = format!("-p {} -c listen_addresses=127.0.0.1 -k {}", self.port, self.folder.path().display());
+        self.resume_with("");
+    }
+
+    /// Starts the server again, with further options.
+    pub fn resume_with(&self, options: &str) {
+        let options =
+            format!("-p {} -c listen_addresses=127.0.0.1 -k {} {options}", self.port, self.folder.path().display());
         let log = self.folder.path().join("log");
         run(tool("pg_ctl").arg("-D").arg(self.data()).arg("-l").arg(log).args(["-w", "-o", &options, "start"]));
     }
@@ -77,17 +84,32 @@ impl Server {
     pub fn create_database(&self) -> PostgresUrl {
         let name = format!("waku_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
-        format!("postgres://waku@127.0.0.1:{}/{name}", self.port).parse().unwrap()
+        self.url(&name, "").parse().unwrap()
     }
 
     /// What a statement answers, in plain lines. It goes over a connection of its own.
     pub fn sql(&self, database: &str, statement: &str) -> String {
-        let url = format!("postgres://waku@127.0.0.1:{}/{database}", self.port);
+        let url = self.url(database, "");
         run(Command::new(programs().join("psql")).args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", &url, "-c", statement]))
     }
 
-    fn data(&self) -> PathBuf {
+    /// The URL of a database, with `parameters` behind it.
+    pub fn url(&self, database: &str, parameters: &str) -> String {
+        format!("postgres://waku@127.0.0.1:{}/{database}{parameters}", self.port)
+    }
+
+    /// The folder of the server's data, which belongs to it.
+    pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+}
+
+/// Gives a file to the user that runs the server.
+pub fn give_to_server(path: &Path) {
+    use std::os::unix::fs::MetadataExt;
+    if is_root() {
+        let owner = std::fs::metadata(path.parent().unwrap()).unwrap();
+        chown(path, Some(owner.uid()), Some(owner.gid())).unwrap();
     }
 }
 

@@ -33,7 +33,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use levada_archive::{DatabaseUrl, RetentionPolicy, StoreIo};
+use levada_archive::{DatabaseUrl, PostgresSchema, RetentionPolicy, StoreIo};
 
 pub(crate) use choice::choice;
 pub use choice::{LogFormat, LogLevel, Transport, WaitPreset};
@@ -102,6 +102,8 @@ pub struct Config {
     pub store: bool,
     /// The URL of the archive.
     pub store_message_db_url: DatabaseUrl,
+    /// Whose tables a PostgreSQL archive has.
+    pub store_message_db_schema: PostgresSchema,
     /// The multiaddress of a store node to use.
     pub store_node: Option<String>,
     /// Whether filter subscriptions are served.
@@ -264,6 +266,7 @@ impl Config {
             relay_queue_bytes: settings.number("relay-queue-bytes"),
             store: settings.bool("store"),
             store_message_db_url: settings.text("store-message-db-url").parse().expect(CHECKED),
+            store_message_db_schema: settings.text("store-message-db-schema").parse().expect(TABLED),
             store_node: settings.texts("storenode").pop(),
             filter: settings.bool("filter"),
             filter_node: settings.texts("filternode").pop(),

@@ -4,7 +4,7 @@
 //! Names and defaults are nwaku v0.38.1's, except that `store`, `lightpush`, `rest`, `metrics-server` and `websocket-support` are on and
 //! the archive's file is Levada's own.
 
-use levada_archive::StoreIo;
+use levada_archive::{PostgresSchema, StoreIo};
 
 use super::accepted::ACCEPTED;
 use super::choice::{LogFormat, LogLevel, Transport, WaitPreset};
@@ -151,8 +151,15 @@ const EFFECTIVE: &[Key] = &[
         "sqlite://levada.sqlite3",
         Group::Store,
         "The archive: sqlite://PATH, relative to the working directory; sqlite://:memory:; \
-         postgres://USER:PASSWORD@HOST:PORT/DATABASE, which several nodes may share; or memory, which keeps the newest messages \
-         without a database.",
+         postgres://USER:PASSWORD@HOST:PORT/DATABASE, which several nodes may share, with ?sslmode=disable, prefer, require, or \
+         verify-full and sslrootcert=FILE; or memory, which keeps the newest messages without a database.",
+    ),
+    Key::new(
+        "store-message-db-schema",
+        Kind::Choice(PostgresSchema::NAMES),
+        "levada",
+        Group::Store,
+        "Whose tables a PostgreSQL archive has: levada, or nwaku for a database that nodes of nwaku use too, which is larger and slower.",
     ),
     Key::new(
         "store-message-retention-policy",

@@ -316,7 +316,8 @@ fn bells() -> ([Arc<Notify>; 3], Wakers) {
 fn open_archive(config: &Config) -> Result<Box<dyn levada_archive::Archive>, StartError> {
     if let DatabaseUrl::Postgres(url) = &config.store_message_db_url {
         let (connections_max, backlog_bytes) = (config.store_max_num_db_connections, config.store_backlog_bytes);
-        let options = PostgresOptions { connections_max, backlog_bytes, ..PostgresOptions::default() };
+        let schema = config.store_message_db_schema;
+        let options = PostgresOptions { schema, connections_max, backlog_bytes, ..PostgresOptions::default() };
         return Ok(Box::new(PostgresArchive::open(url, &options)?));
     }
     let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };

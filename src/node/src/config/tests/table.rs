@@ -72,6 +72,7 @@ fn the_defaults_are_those_promised() {
         relay_queue_bytes: 8 << 20,
         store: true,
         store_message_db_url: "sqlite://levada.sqlite3".parse().unwrap(),
+        store_message_db_schema: PostgresSchema::Levada,
         store_message_retention_policy: "time:172800".parse().unwrap(),
         store_io: StoreIo::Auto,
         store_max_num_db_connections: 50,
@@ -142,6 +143,7 @@ fn every_value(key: &str) -> Config {
         relay_queue_bytes: 1 << 20,
         store: false,
         store_message_db_url: "sqlite://x".parse().unwrap(),
+        store_message_db_schema: PostgresSchema::Nwaku,
         store_message_retention_policy: "capacity:9;size:2GB".parse().unwrap(),
         store_io: StoreIo::Buffered,
         store_max_num_db_connections: 5,
@@ -212,6 +214,7 @@ fn every_effective_value_reaches_its_field() {
         "--store-message-db-url=sqlite://x",
         "--store-message-retention-policy=capacity:9;size:2GB",
         "--store-io=buffered",
+        "--store-message-db-schema=nwaku",
         "--store-max-num-db-connections=5",
         "--store-backlog-bytes=1MiB",
         "--storenode=/s",
@@ -253,7 +256,8 @@ fn every_effective_value_reaches_its_field() {
 /// The keys on which this version promises to act.
 const EFFECTIVE: &str = "\
     tcp-port listen-address nat nodekey cluster-id shard num-shards-in-network staticnode relay store \
-    store-message-db-url store-message-retention-policy store-io store-max-num-db-connections store-backlog-bytes \
+    store-message-db-url store-message-db-schema store-message-retention-policy store-io store-max-num-db-connections \
+    store-backlog-bytes \
     rest rest-address rest-port metrics-server \
     metrics-server-address metrics-server-port \
     websocket-support websocket-port max-msg-size log-level log-format max-connections ports-shift agent-string \

@@ -47,7 +47,7 @@ fn table(rows: &[Row]) -> String {
     for row in rows {
         let optional = |value: Option<f64>| value.map_or("-".to_owned(), number);
         text += &format!(
-            "{:<18} {:<12} {:>9} {:>9} {:<22} {:>7} {:>7} {:>5.0}% {:<5} {:>8.1} {:>7.1} {:>4}/{:<4}{}\n",
+            "{:<18} {:<12} {:>9} {:>9} {:<22} {:>7} {:>7} {:>5.0}% {:<5} {:>8.1} {:>7.1} {:>6}/{:<4}{}\n",
             row.measure,
             row.unit,
             number(row.ours),
@@ -59,7 +59,7 @@ fn table(rows: &[Row]) -> String {
             if row.holds { "yes" } else { "NO" },
             row.machine.others_pct,
             row.machine.stolen_pct,
-            if row.shares_cores { "-".to_owned() } else { row.machine.switched.to_string() },
+            row.switches.map_or(row.machine.switched.to_string(), |switches| format!("{switches}x")),
             row.machine.kept,
             if row.machine.is_too_much() { " busy" } else { "" },
         );
@@ -77,7 +77,7 @@ const FOOTER: &str = "
 ratio > 1: better than the rival; bar: the least ratio, or the limit where there is no rival. spread: the middle half of the
 rounds' ratios, of our samples where there is no rival.
 others%, stolen%: time of all cores that other processes and the hypervisor took during the row. switched: samples thrown away because
-a thread was switched out against its will, of those kept; - where threads share cores and are switched out all the time.
+a thread was switched out against its will, of those kept; with an x how often threads that share cores were, in those kept.
 busy: others took over 10 %, the hypervisor over 1 %, or more was thrown away than kept; such a row is not recorded.
 ";
 

@@ -30,9 +30,10 @@ pub struct Row {
     /// For the table alone: how busy the machine was, and all rivals.
     #[serde(skip)]
     pub machine: Disturbance,
-    /// For the table alone: threads share cores and are switched out all the time, which is not counted.
+    /// For the table alone: threads share cores and are switched out all the time, which throws no sample away: how often that was
+    /// in the samples kept.
     #[serde(skip)]
-    pub shares_cores: bool,
+    pub switches: Option<u64>,
     /// For the table alone: every contestant with its median.
     #[serde(skip)]
     pub all: Vec<(String, f64)>,
@@ -77,7 +78,7 @@ impl<'a> Contest<'a> {
     /// Lets all take turns, `rounds` times after one to warm up.
     pub fn run(mut self, rounds: usize) -> Row {
         let watch = Watch::begin();
-        let (mut switched, mut kept) = (0, 0);
+        let (mut switched, mut kept, mut switches) = (0, 0, 0);
         let mut samples: Vec<Vec<f64>> = self.contestants.iter().map(|_| Vec::new()).collect();
         for contestant in &mut self.contestants {
             (contestant.sample)();
@@ -91,13 +92,17 @@ impl<'a> Contest<'a> {
                     sample = (contestant.sample)();
                 }
                 kept += 1;
+                switches += sample.switches;
                 samples.push(sample.value);
             }
         }
         let machine = Disturbance { switched, kept, ..watch.end() };
         let names = self.contestants.into_iter().map(|contestant| contestant.name);
         let samples = names.zip(samples).collect();
-        Row { shares_cores: self.tolerates_switches, ..contested(self.measure, self.unit, self.bar, samples, machine) }
+        Row {
+            switches: self.tolerates_switches.then_some(switches),
+            ..contested(self.measure, self.unit, self.bar, samples, machine)
+        }
     }
 }
 
@@ -126,7 +131,7 @@ pub fn contested(
         bar,
         holds: rival / ours >= bar,
         machine,
-        shares_cores: false,
+        switches: None,
         all,
     }
 }
@@ -153,7 +158,7 @@ pub fn absolute(
         bar: limit,
         holds: ours <= limit,
         machine: Disturbance { kept: rounds, ..watch.end() },
-        shares_cores: false,
+        switches: None,
         all: Vec::new(),
     }
 }

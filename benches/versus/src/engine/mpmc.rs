@@ -84,7 +84,7 @@ fn slowest_first(mut row: Row) -> Row {
 fn all(mut sample: impl FnMut(Placement) -> Sample) -> Sample {
     let samples = PLACEMENTS.map(&mut sample);
     let mean = samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len() as f64;
-    Sample { value: mean, switches: 0 }
+    Sample { value: mean, switches: samples.iter().map(|sample| sample.switches).sum() }
 }
 
 fn ours(placement: Placement, each: usize, batch: usize, count: usize) -> Sample {

@@ -3,15 +3,12 @@
 use levada_benches::micro::{ArchiveChoice, Options, run};
 
 use crate::engine::Effort;
+use crate::machine::involuntary_switches_of_all;
 use crate::pair::Sample;
 use crate::row::{Contest, Row};
 
 /// Rounds are whole runs of the micro scenario: few of them.
 const ROUNDS_MAX: usize = 7;
-
-/// Messages in flight: what two workers hash side by side at most, 64 each. With fewer the row would measure how the
-/// hash kernel fares with half as many, and not what a second worker brings.
-const WINDOW: usize = 128;
 
 /// At least 1.85 times the messages per second.
 pub fn row(measure: &'static str, effort: Effort) -> Row {
@@ -28,13 +25,13 @@ fn sample(workers: usize, effort: Effort) -> Sample {
         messages,
         warmup: messages / 10,
         seed: 42,
-        window: WINDOW,
         workers: vec![workers],
         archives: vec![ArchiveChoice::None],
         runs: 1,
         measured_ns_min: 400_000_000 / effort.less as u64,
         ..Options::default()
     };
+    let before = involuntary_switches_of_all();
     let report = run(&options, |_| ()).expect("the scenario runs");
-    Sample { value: 1e6 / report.rows[0].msg_per_s, switches: 0 }
+    Sample { value: 1e6 / report.rows[0].msg_per_s, switches: involuntary_switches_of_all() - before }
 }

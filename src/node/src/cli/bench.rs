@@ -161,7 +161,7 @@ const OPTIONS: &[Key] = &[
     Key::new(
         "window",
         Kind::Number { min: 1, max: 65_536 },
-        "32",
+        "128",
         Group::Workload,
         "The most messages in flight at one time, over all workers. As many can be hashed side by side, divided by the workers; a \
          worker's hash kernel is at its best with 64.",

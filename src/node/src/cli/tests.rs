@@ -131,7 +131,7 @@ fn bench_defaults_are_those_of_the_reference_workload() {
         messages: 1_000,
         warmup: 100,
         seed: 42,
-        window: 32,
+        window: 128,
         workers: vec![1],
         placement: BenchPlacement::PerCore,
         digests: 1,

@@ -13,6 +13,12 @@ use crate::outgoing::Outgoing;
 use crate::stages::{ChunkRecord, attached};
 use crate::transport::{Limits, Receiver, Sender, TransportError};
 
+/// Connections let in.
+pub static CONNECTIONS: Counter = Counter::new();
+
+/// Of those, the ones that are over.
+pub static CONNECTIONS_ENDED: Counter = Counter::new();
+
 /// Connections that ended in an error, a peer's or the network's.
 pub static CONNECTIONS_FAILED: Counter = Counter::new();
 
@@ -61,6 +67,7 @@ impl Inbound {
     pub async fn serve(self, peer: String, receiver: Receiver, sender: Sender) {
         let number = self.connections.next.fetch_add(1, Relaxed) + 1;
         let (queue, answers) = mpsc::channel(REQUESTS_MAX);
+        CONNECTIONS.add(1);
         self.connections.lock().insert(number, queue);
         let slots = Arc::new(Semaphore::new(REQUESTS_MAX));
         let writer = write(sender, answers, slots.clone(), self.limits);
@@ -74,6 +81,7 @@ impl Inbound {
             let _ = slots.acquire_many(REQUESTS_MAX as u32).await;
         }
         self.connections.lock().remove(&number);
+        CONNECTIONS_ENDED.add(1);
         let written = if writer.is_finished() { Ok(Ok(())) } else { writer.await };
         if let Err(error) = read.and(written.unwrap_or(Ok(()))) {
             CONNECTIONS_FAILED.add(1);

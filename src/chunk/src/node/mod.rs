@@ -13,7 +13,7 @@ use levada_engine::{Arena, ArenaError, Drained, Sink, TopologyError, Waker};
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-pub use connections::CONNECTIONS_FAILED;
+pub use connections::{CONNECTIONS, CONNECTIONS_ENDED, CONNECTIONS_FAILED};
 use connections::{Connections, Inbound};
 use listeners::Listeners;
 pub use options::NodeOptions;
@@ -109,13 +109,23 @@ impl ChunkNode {
     }
 
     /// Its answers by what they say.
-    pub fn replies(&self) -> &Replies {
+    pub fn replies(&self) -> &Arc<Replies> {
         &self.shared.replies
     }
 
     /// Bytes of chunks on the disk.
     pub fn chunk_bytes(&self) -> u64 {
         self.shared.files.bytes()
+    }
+
+    /// Its account of what waits for the disk.
+    pub fn admission(&self) -> &Arc<Admission> {
+        &self.shared.admission
+    }
+
+    /// Its chunks on the disk.
+    pub fn files(&self) -> &Arc<ChunkFiles> {
+        &self.shared.files
     }
 
     /// Its arena.

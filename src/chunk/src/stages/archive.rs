@@ -10,6 +10,7 @@ use levada_engine::{Batch, Counter, Outputs, Stage};
 
 use super::files::ChunkFiles;
 use super::record::{ChunkRecord, Outcome, Refusal};
+use super::shield::shielded;
 
 /// Chunks that the disk did not take.
 pub static STORE_FAILURES: Counter = Counter::new();
@@ -54,7 +55,8 @@ impl Stage<ChunkRecord> for ChunkArchive {
 
     fn process(&mut self, batch: &mut Batch<'_, ChunkRecord>, outputs: &mut Outputs<'_, ChunkRecord>) {
         batch.pass(outputs, NEXT, |envelope| {
-            let outcome = self.outcome(envelope.payload(), envelope.record());
+            let outcome =
+                shielded(|| self.outcome(envelope.payload(), envelope.record())).unwrap_or_else(|broken| broken);
             super::record_of(envelope).outcome = outcome;
         });
     }

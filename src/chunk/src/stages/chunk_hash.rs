@@ -7,6 +7,7 @@ use levada_engine::{Batch, BatchLimit, Counter, Outputs, Stage};
 use levada_wire::autonomi::Address;
 
 use super::record::{ChunkRecord, Outcome, Refusal};
+use super::shield::shielded;
 
 /// Contents hashed by this process.
 pub static CHUNK_HASHES: Counter = Counter::new();
@@ -41,6 +42,16 @@ impl ChunkHash {
     pub fn naming() -> Self {
         Self(Purpose::Name)
     }
+
+    fn take(&self, actual: Address, record: &mut ChunkRecord) -> Result<(), Outcome> {
+        if self.0 == Purpose::Name {
+            record.address = actual;
+        } else if record.address != actual {
+            ADDRESS_MISMATCHES.add(1);
+            return Err(Outcome::PutRefused(Refusal::AddressMismatch { actual }));
+        }
+        Ok(())
+    }
 }
 
 const NEXT: usize = 0;
@@ -58,17 +69,15 @@ impl Stage<ChunkRecord> for ChunkHash {
 
     fn process(&mut self, batch: &mut Batch<'_, ChunkRecord>, outputs: &mut Outputs<'_, ChunkRecord>) {
         for mut envelope in batch {
-            let actual = address_of(envelope.record().content.of(envelope.payload()));
+            let actual = shielded(|| address_of(envelope.record().content.of(envelope.payload())));
             let record = super::record_of(&mut envelope);
-            if self.0 == Purpose::Name {
-                record.address = actual;
-            } else if record.address != actual {
-                ADDRESS_MISMATCHES.add(1);
-                record.outcome = Outcome::PutRefused(Refusal::AddressMismatch { actual });
-                outputs.send(ANSWERED, envelope);
-                continue;
+            match actual.and_then(|actual| self.take(actual, record)) {
+                Ok(()) => outputs.send(NEXT, envelope),
+                Err(refused) => {
+                    record.outcome = refused;
+                    outputs.send(ANSWERED, envelope);
+                }
             }
-            outputs.send(NEXT, envelope);
         }
     }
 }

@@ -9,6 +9,7 @@ use levada_wire::Span;
 
 use super::files::ChunkFiles;
 use super::record::{ChunkRecord, Outcome, Refusal};
+use super::shield::shielded;
 
 /// Requests to fetch that found no slot for the chunk.
 pub static FETCH_FULL: Counter = Counter::new();
@@ -59,7 +60,7 @@ impl Stage<ChunkRecord> for Fetch {
 
     fn process(&mut self, batch: &mut Batch<'_, ChunkRecord>, outputs: &mut Outputs<'_, ChunkRecord>) {
         for mut request in batch {
-            match self.chunk(outputs.arena(), request.record()) {
+            match shielded(|| self.chunk(outputs.arena(), request.record())).unwrap_or_else(Err) {
                 Ok(chunk) => outputs.send(NEXT, chunk),
                 Err(outcome) => {
                     super::record_of(&mut request).outcome = outcome;

@@ -15,6 +15,7 @@ mod parse;
 mod policy;
 mod record;
 mod reply;
+mod shield;
 
 use levada_engine::{BatchLimit, Envelope};
 
@@ -29,6 +30,7 @@ pub use parse::{ChunkParse, UNDECODABLE, UNSIGNED};
 pub use policy::{AcceptAll, AllowList, PaymentVerifier, Policy, Verdict};
 pub use record::{ChunkRecord, Outcome, Refusal};
 pub use reply::{Replies, Reply, with_answer};
+pub use shield::STAGE_PANICS;
 
 /// How much a stage takes that looks at records and header bytes only, however large the payloads.
 const HEADERS_ONLY: BatchLimit = BatchLimit { envelopes: 32, payload_bytes: usize::MAX };

@@ -7,6 +7,7 @@ use levada_wire::autonomi::{ChunkBody, decode, is_framed, span_of};
 use levada_wire::{Span, varint};
 
 use super::record::{ChunkRecord, Outcome, Refusal};
+use super::shield::shielded;
 use crate::signature::{open, verify};
 
 /// Messages that did not decode.
@@ -102,7 +103,10 @@ impl Stage<ChunkRecord> for ChunkParse {
     fn process(&mut self, batch: &mut Batch<'_, ChunkRecord>, outputs: &mut Outputs<'_, ChunkRecord>) {
         for mut envelope in batch {
             let mut record = *envelope.record();
-            let port = self.port_of(envelope.payload(), &mut record);
+            let port = shielded(|| self.port_of(envelope.payload(), &mut record)).unwrap_or_else(|broken| {
+                record.outcome = broken;
+                ANSWERED
+            });
             *super::record_of(&mut envelope) = record;
             outputs.send(port, envelope);
         }

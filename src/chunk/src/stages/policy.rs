@@ -13,6 +13,7 @@ use levada_wire::autonomi::{PutRequest, check_proof};
 
 use super::files::ChunkFiles;
 use super::record::{ChunkRecord, Outcome, Refusal};
+use super::shield::shielded;
 
 /// What a verifier says about a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,8 @@ pub enum Verdict {
 
 /// Decides on payment proofs.
 pub trait PaymentVerifier: Send + Debug {
-    /// The verdict on `request`, whose content has the address it says. The proof can hold any bytes.
+    /// The verdict on `request`, whose content has the address it says. The proof can hold any bytes. If this panics, the request
+    /// is refused and the next one asked about all the same.
     fn verify(&mut self, request: &PutRequest<'_>) -> Verdict;
 }
 
@@ -121,7 +123,8 @@ impl Stage<ChunkRecord> for Policy {
 
     fn process(&mut self, batch: &mut Batch<'_, ChunkRecord>, outputs: &mut Outputs<'_, ChunkRecord>) {
         for mut envelope in batch {
-            let outcome = self.outcome(envelope.payload(), envelope.record());
+            let outcome =
+                shielded(|| self.outcome(envelope.payload(), envelope.record())).unwrap_or_else(|broken| broken);
             super::record_of(&mut envelope).outcome = outcome;
             outputs.send(if outcome == Outcome::Pending { NEXT } else { ANSWERED }, envelope);
         }

@@ -63,6 +63,8 @@ pub enum Refusal {
     },
     /// The chunk could not be stored or read: the reason in a few words.
     StorageFailed(&'static str),
+    /// A stage broke down on the request.
+    Panicked,
     /// Storing must be paid for first: what is wanted.
     PaymentRequired(&'static str),
     /// The payment proof is not accepted: the reason in a few words.

@@ -96,6 +96,7 @@ impl Refusal {
             }
             Self::NotServed => ProtocolError::Internal("this node stores and fetches chunks, nothing else"),
             Self::Signature(why) => ProtocolError::Internal(why),
+            Self::Panicked => ProtocolError::Internal("this node broke down on the request"),
             Self::ChunkTooLarge { bytes } => {
                 ProtocolError::ChunkTooLarge { size: *bytes, max_size: CHUNK_BYTES_MAX as u64 }
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use levada_chunk::node::{ChunkNode, NodeOptions, StartError};
 use levada_chunk::outgoing::Outgoing;
 use levada_chunk::signature::Signer;
-use levada_chunk::stages::{AllowList, address_of};
+use levada_chunk::stages::{AllowList, PaymentVerifier, STAGE_PANICS, Verdict, address_of};
 use levada_wire::autonomi::{
     CHUNK_BYTES_MAX, ChunkBody, ChunkMessage, GetResponse, ProtocolError, PutRequest, PutResponse, QuoteRequest, decode,
 };
@@ -117,6 +117,38 @@ async fn a_list_of_proofs_decides() {
     assert!(matches!(put_answer(&refused), PutResponse::Error(ProtocolError::PaymentFailed(_))));
     let taken = line.put(&address, b"paid", Some(&proof)).await;
     assert_eq!(put_answer(&taken), PutResponse::Success { address: &address });
+    ended(node).await;
+}
+
+/// Breaks down on proofs of one byte.
+#[derive(Debug)]
+struct Brittle;
+
+impl PaymentVerifier for Brittle {
+    fn verify(&mut self, request: &PutRequest<'_>) -> Verdict {
+        assert!(request.payment_proof.is_none_or(|proof| proof.len() > 1), "injected");
+        Verdict::Accept
+    }
+}
+
+/// A stage that panics on an admitted chunk costs its answer alone: bytes, slots and the connection's room come back, more often
+/// than there is room for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_on_an_admitted_chunk_gives_its_bytes_back() {
+    let (node, _folder) = started(|options| options.verifier = Box::new(Brittle)).await;
+    let mut line = Line::to(&node).await;
+    let large = vec![9; CHUNK_BYTES_MAX];
+    let address = address_of(&large);
+    let (before, rounds) = (STAGE_PANICS.value(), 40);
+    for _ in 0..rounds {
+        let answer = line.put(&address, &large, Some(&[1])).await;
+        assert!(
+            matches!(put_answer(&answer), PutResponse::Error(ProtocolError::Internal(words)) if words.contains("broke down"))
+        );
+    }
+    assert_eq!((STAGE_PANICS.value() - before, node.replies().refused.value()), (rounds, rounds));
+    assert_eq!((node.admission().bytes(), node.admission().full.value()), (0, 0));
+    assert_eq!(put_answer(&line.put(&address, &large, None).await), PutResponse::Success { address: &address });
     ended(node).await;
 }
 

@@ -1,4 +1,4 @@
-//! What is copied and hashed on a chunk's way, by the counters that run in production. A process of its own, because it reads
+//! What is copied, hashed and signed on a chunk's way, by the counters that run in production. A process of its own, because it reads
 //! them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -6,8 +6,9 @@
 #[path = "chunk/cluster.rs"]
 mod cluster;
 
-use cluster::{CHUNK, Cluster, Sending, content, get};
+use cluster::{CHUNK, Cluster, PATIENCE, Sending, content, get};
 use levada_chunk::client::PutOptions;
+use levada_chunk::signature::{SIGNATURES, Signer};
 use levada_chunk::stages::CHUNK_HASHES;
 use levada_chunk::transport::Scheme;
 use levada_engine::{PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES};
@@ -16,7 +17,8 @@ use levada_engine::{PAYLOAD_COPIED_BYTES, PAYLOAD_COPIES};
 async fn cost(cluster: &Cluster, scheme: Scheme, seed: u64) -> (u64, u64, u64) {
     let path = cluster.folder.path().join(format!("file-{seed}"));
     std::fs::write(&path, content(seed, CHUNK)).unwrap();
-    let mut sending = Sending::to(&cluster.addresses(scheme), 1, PutOptions::default()).await;
+    let options = PutOptions { answer_within: PATIENCE, ..PutOptions::default() };
+    let mut sending = Sending::to(&cluster.addresses(scheme), 1, options).await;
     let counters = || (PAYLOAD_COPIES.value(), PAYLOAD_COPIED_BYTES.value(), CHUNK_HASHES.value());
     let before = counters();
     let map = sending.put(&path).await;
@@ -28,7 +30,7 @@ async fn cost(cluster: &Cluster, scheme: Scheme, seed: u64) -> (u64, u64, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chunk_is_hashed_once_per_process_and_copied_at_most_once_by_its_receiver() {
+async fn a_chunk_is_hashed_and_signed_once_and_copied_at_most_once_by_its_receiver() {
     let cluster = Cluster::start(3).await;
     // The sender makes none for any recipient; TCP writes into the slot, QUIC's buffers are copied to it.
     assert_eq!(cost(&cluster, Scheme::Tcp, 1).await, (0, 0, 3));
@@ -44,5 +46,16 @@ async fn a_chunk_is_hashed_once_per_process_and_copied_at_most_once_by_its_recei
     let before = (PAYLOAD_COPIES.value(), CHUNK_HASHES.value());
     get(&cluster.addresses(Scheme::Tcp), &map, &path.with_extension("back")).await;
     assert_eq!((PAYLOAD_COPIES.value() - before.0, CHUNK_HASHES.value() - before.1), (0, 2));
+    // One signature serves all recipients; each verifies it, and none copies for it.
+    let before = (SIGNATURES.value(), PAYLOAD_COPIES.value());
+    let path = cluster.folder.path().join("signed");
+    std::fs::write(&path, content(3, CHUNK)).unwrap();
+    let options =
+        PutOptions { signer: Some(Signer::from_seed(&[3; 32])), answer_within: PATIENCE, ..PutOptions::default() };
+    let mut sending = Sending::to(&cluster.addresses(Scheme::Tcp), 1, options).await;
+    let map = sending.put(&path).await;
+    assert_eq!(cluster.holders(&map.chunks[0]), 2);
+    assert_eq!((SIGNATURES.value() - before.0, PAYLOAD_COPIES.value() - before.1), (1, 0));
+    drop(sending);
     cluster.stop().await;
 }

@@ -99,8 +99,9 @@ impl Putter {
                 Step::Ask(number) => {
                     let (peers, message, address) = (self.peers.clone(), message.clone(), *address);
                     asked.spawn(async move {
+                        let since = Instant::now();
                         let answer = peers.ask(number, request_id, &message, |_, body| judge_put(body, &address)).await;
-                        (number, answer.map(|_| ()))
+                        (number, answer.map(|_| since.elapsed()))
                     });
                 }
                 Step::TimedOut(number) => {
@@ -109,9 +110,12 @@ impl Putter {
                 }
                 Step::WaitUntil(until) => tokio::select! {
                     Some(Ok((number, outcome))) = asked.join_next() => {
-                        let sample = outcome.as_ref().map_or_else(|fault| fault.kind.sample(), |()| Some(Sample::Success));
+                        let of_fault = |fault: &Fault| fault.kind.sample();
+                        let sample = outcome.as_ref().map_or_else(of_fault, |latency| Some(Sample::Success(*latency)));
                         sample.into_iter().for_each(|sample| self.sample(sample));
-                        fanout.answered(number, outcome.is_ok());
+                        // A node that is reached by two addresses has one copy.
+                        let is_another = !fanout.stored().iter().any(|other| self.peers.are_one(*other, number));
+                        fanout.answered(number, outcome.is_ok() && is_another);
                     }
                     () = sleep_until(started + until) => {}
                 },

@@ -156,10 +156,10 @@ impl Uploader {
             return Err(unreadable(io::Error::other("it is no ordinary file")));
         }
         let chunks = DataMap::chunks_of(metadata.len(), CHUNK_BYTES_MAX);
-        let title = title(&metadata, CHUNK_BYTES_MAX, self.peers.wanted(), &self.peers.digest());
+        let title = title(&metadata, CHUNK_BYTES_MAX, self.peers.wanted());
         let journal_path = beside(path, "put-journal");
         let unkept = |source| PutError::Journal { path: journal_path.clone(), source };
-        let journal = Journal::open(&journal_path, &title).map_err(unkept)?;
+        let journal = Journal::open(&journal_path, &title, &self.peers.names()).map_err(unkept)?;
         progress.begin(metadata.len());
         let mut upload = self.upload(journal, chunks, progress);
         let gate = upload.putter.gate.clone();

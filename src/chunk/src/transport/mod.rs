@@ -52,6 +52,8 @@ pub struct Limits {
     pub message_within: Duration,
     /// How long it may take to connect.
     pub connect_within: Duration,
+    /// How long the other peers may take at least once as many are connected as are needed, before the work begins without them.
+    pub others_within: Duration,
 }
 
 impl Default for Limits {
@@ -61,6 +63,7 @@ impl Default for Limits {
             stall: Duration::from_secs(5),
             message_within: Duration::from_secs(30),
             connect_within: Duration::from_secs(5),
+            others_within: Duration::from_millis(500),
         }
     }
 }

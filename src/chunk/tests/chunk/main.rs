@@ -7,4 +7,5 @@ mod faults;
 mod node;
 mod odd_peer;
 mod round_trips;
+mod start;
 mod stops;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use levada_chunk::client::{DataMap, FaultKind, PutError, PutOptions, map_of};
 use levada_chunk::transport::Scheme;
 
-use crate::cluster::{CHUNK, Cluster, Sending, content, get};
+use crate::cluster::{CHUNK, Cluster, Sending, content, get, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_upload_goes_on_where_it_ended() {
@@ -19,9 +19,7 @@ async fn a_stopped_upload_goes_on_where_it_ended() {
     let mut sending = Sending::to(&addresses, 1, PutOptions::default()).await;
     let (progress, stop) = (sending.progress.clone(), sending.stop.clone());
     let stopper = tokio::spawn(async move {
-        while progress.snapshot().done_bytes == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until(|| progress.snapshot().done_bytes > 0).await;
         stop.send(true).unwrap();
     });
     let mut stop = sending.stop.subscribe();
@@ -58,9 +56,7 @@ async fn a_node_that_ends_in_the_middle_is_replaced_by_the_next() {
     let mut stop = sending.stop.subscribe();
     let (progress, ending) = (sending.progress.clone(), cluster.nodes.remove(4));
     let ender = tokio::spawn(async move {
-        while progress.snapshot().done_bytes == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until(|| progress.snapshot().done_bytes > 0).await;
         ending.stop(Duration::ZERO).await
     });
     let uploaded = sending.uploader.put(&path, &sending.progress, &mut stop).await.unwrap();
@@ -123,9 +119,7 @@ async fn a_file_that_is_not_there_or_changes_is_named() {
     let file = path.clone();
     let progress = sending.progress.clone();
     let writer = tokio::spawn(async move {
-        while progress.snapshot().done_bytes == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until(|| progress.snapshot().done_bytes > 0).await;
         std::fs::OpenOptions::new()
             .append(true)
             .open(file)

@@ -32,7 +32,7 @@ pub fn encode(mut value: u64, out: &mut [u8]) -> Option<usize> {
 ///
 /// # Errors
 /// [`VarintError::Truncated`] if `bytes` ends inside it, [`VarintError::TooLong`] if it does not fit 64 bits.
-#[inline]
+#[inline(always)]
 pub fn decode(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
     match bytes.first() {
         Some(&byte) if byte < 0x80 => Ok((u64::from(byte), 1)),
@@ -42,15 +42,23 @@ pub fn decode(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
 }
 
 /// The varint of more than one byte. With eight bytes at hand its end is found in one word, without a branch per byte: a
-/// timestamp has nine bytes, and no other field of a message costs as much.
-#[inline]
+/// timestamp has nine bytes, and no other field of a message costs as much. Inlined by force: the result of a call goes through memory.
+#[inline(always)]
 fn decode_long(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
     const CONTINUE_BITS: u64 = 0x8080_8080_8080_8080;
-    let Some(&word) = bytes.first_chunk::<8>() else { return decode_bytewise(bytes, 0, 0) };
+    let Some((&word, rest)) = bytes.split_first_chunk::<8>() else { return decode_bytewise(bytes) };
     let word = u64::from_le_bytes(word);
     let ends = !word & CONTINUE_BITS;
     if ends == 0 {
-        return decode_bytewise(bytes, 8, join_sevens(word));
+        return match *rest {
+            [ninth @ ..0x80, ..] => Ok((join_sevens(word) | u64::from(ninth) << 56, 9)),
+            // The tenth byte carries bit 63 alone.
+            [ninth, tenth @ ..2, ..] => {
+                Ok((join_sevens(word) | u64::from(ninth & 0x7f) << 56 | u64::from(tenth) << 63, VARINT_BYTES_MAX))
+            }
+            [_, _, ..] => Err(VarintError::TooLong),
+            _ => Err(VarintError::Truncated),
+        };
     }
     // All bits up to the lowest set one, which is the top bit of the last byte.
     let kept = word & (ends ^ (ends - 1));
@@ -58,25 +66,23 @@ fn decode_long(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
 }
 
 /// Joins the low seven bits of each byte to one number of 56 bits: pairs of bytes, pairs of pairs, halves.
-#[inline]
+#[inline(always)]
 fn join_sevens(word: u64) -> u64 {
     let pairs = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
     let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
     (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4)
 }
 
-/// Reads on from byte `start`, with the bits before it in `value`.
-#[inline]
-fn decode_bytewise(bytes: &[u8], start: usize, mut value: u64) -> Result<(u64, usize), VarintError> {
-    for (index, &byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX).skip(start) {
+/// Where fewer than eight bytes are left.
+fn decode_bytewise(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
+    let mut value = 0;
+    for (index, &byte) in bytes.iter().enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * index);
         if byte < 0x80 {
-            // The tenth byte carries bit 63 alone.
-            let overflows = index == VARINT_BYTES_MAX - 1 && byte > 1;
-            return if overflows { Err(VarintError::TooLong) } else { Ok((value, index + 1)) };
+            return Ok((value, index + 1));
         }
     }
-    Err(if bytes.len() < VARINT_BYTES_MAX { VarintError::Truncated } else { VarintError::TooLong })
+    Err(VarintError::Truncated)
 }
 
 /// Looks for one length-prefixed frame at the front of `bytes`.

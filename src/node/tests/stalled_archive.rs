@@ -5,11 +5,11 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use levada::topology::{Ends, Plan, Shared, Wakers, draw};
+use levada::topology::{Ends, PathWorkers, Plan, Shared, Wakers, draw};
 use levada_archive::{
     Archive, ArchiveError, ArchiveMessage, ArchiveReader, DatabaseUrl, InsertOutcome, Query, RetentionPolicy,
 };
-use levada_engine::{Arena, ArenaConfig, Drained, Wait, Waker};
+use levada_engine::{Arena, ArenaConfig, Drained, Waker};
 use levada_stages::{filter, unix_ns};
 use levada_wire::waku::message::Message;
 use levada_wire::waku::{Origin, Verdict, WakuRecord};
@@ -103,7 +103,7 @@ fn relaying_goes_on_while_the_archive_stands_still_and_nothing_is_lost() {
     let shared = Shared::new(50, 64 << 20, filter::Limits::default());
     let topic = shared.topics.intern(TOPIC).unwrap();
     let plan = Plan {
-        lanes: 1,
+        workers: PathWorkers::new(1),
         message_bytes_max: MESSAGE_BYTES_MAX,
         archive: Some(archive),
         retention: RetentionPolicy::default(),
@@ -111,7 +111,7 @@ fn relaying_goes_on_while_the_archive_stands_still_and_nothing_is_lost() {
     let quiet = Waker::from_callback(|| {});
     let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };
     let (topology, Ends { ingress, mut egress, .. }) = draw(arena.clone(), &shared, plan, &wakers).unwrap();
-    let running = topology.run(Wait::Balanced).unwrap();
+    let running = topology.run().unwrap();
     let (mut sent, mut accepted) = (0, 0);
     let started = Instant::now();
     while accepted < MESSAGES {

@@ -34,7 +34,7 @@ use super::publisher::Publisher;
 use super::router::Router;
 use crate::node::egress;
 use crate::node::ingress::Ingress;
-use crate::topology::{self, Ends, Plan, Shared, Wakers};
+use crate::topology::{self, Ends, PathWorkers, Plan, Shared, Wakers};
 
 /// Payload memory of a node. Much more than a window, for what routers keep to be asked for again.
 const ARENA_BYTES: usize = 128 << 20;
@@ -123,6 +123,7 @@ impl Bell {
     }
 
     fn ring(&self) {
+        // Pairs with the store in `follow`.
         if !self.is_rung.swap(true, AcqRel) && std::thread::current().id() != self.home {
             self.wakes.add(1);
         }
@@ -201,7 +202,7 @@ impl BenchNode {
         let archive = HandlingArchive::new(Box::new(MemoryArchive::new(ARCHIVE_BYTES)), log.clone(), writer);
         let archive: Option<Box<dyn Archive>> = Some(Box::new(archive));
         let retention = RetentionPolicy::default();
-        let plan = Plan { lanes: 1, message_bytes_max: MESSAGE_BYTES_MAX, archive, retention };
+        let plan = Plan { workers: PathWorkers::new(1), message_bytes_max: MESSAGE_BYTES_MAX, archive, retention };
         let (bell, egress_ready) = (Arc::new(Bell::new()), Arc::new(Notify::new()));
         let told = egress_ready.clone();
         let egress_waker = Waker::from_callback(move || told.notify_one());
@@ -230,6 +231,7 @@ impl BenchNode {
         let mut chores = interval(CHORES);
         chores.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            // Pairs with the exchange in `ring`.
             self.bell.is_rung.store(false, Release);
             self.invoker.turn_until_idle();
             tokio::select! {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use levada_archive::{DatabaseUrl, RetentionPolicy};
 use levada_discovery::Record;
 use levada_discovery::dns::Link;
+use levada_engine::Affinity;
 
 use super::nat::Nat;
 use super::node_key::NodeKey;
@@ -43,6 +44,8 @@ pub enum Kind {
         /// The greatest allowed.
         max: u64,
     },
+    /// Which worker runs on which core, as [`levada_engine::Affinity`] reads it.
+    Affinity,
     /// An IPv4 or IPv6 address.
     Address,
     /// How the node learns its public address.
@@ -104,6 +107,7 @@ impl Kind {
             Self::Seconds { max } => parse_seconds(text, max).map(Value::Duration),
             Self::Auto { .. } if text.eq_ignore_ascii_case("auto") => Some(Value::Number(0)),
             Self::Auto { max } => within(parse_whole(text)?, 1, max),
+            Self::Affinity => (is_printable(text) && Affinity::parse(text).is_ok()).then(|| text.into()),
             Self::Address => text.parse().ok().map(Value::Address),
             Self::Nat => Nat::parse(text).map(Value::Nat),
             Self::NodeKey => NodeKey::from_hex(text).map(Value::NodeKey),
@@ -137,6 +141,9 @@ impl Kind {
             }
             Self::Seconds { max } => format!("a number of seconds from 0 to {max}"),
             Self::Auto { max } => format!("auto or a whole number from 1 to {max}"),
+            Self::Affinity => {
+                "auto, or places joined by commas: a core (0), cores (0-10, 0-10/2), floating workers (f2)".to_owned()
+            }
             Self::Address => "an IPv4 or IPv6 address".to_owned(),
             Self::Nat => "any, none or extip:IP-ADDRESS".to_owned(),
             Self::NodeKey => "64 hexadecimal digits that are a secp256k1 private key".to_owned(),
@@ -167,6 +174,7 @@ impl Kind {
             Self::Number { .. } | Self::Auto { .. } => "N",
             Self::Bytes { .. } => "SIZE",
             Self::Seconds { .. } => "SECONDS",
+            Self::Affinity => "CORES",
             Self::Address => "IP",
             Self::Nat => "METHOD",
             Self::NodeKey => "HEX",

@@ -34,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use levada_archive::{DatabaseUrl, PostgresSchema, RetentionPolicy, StoreIo};
+use levada_engine::Affinity;
 
 pub(crate) use choice::choice;
 pub use choice::{LogFormat, LogLevel, Transport, WaitPreset};
@@ -158,8 +159,12 @@ pub struct Config {
     pub net_workers: Option<usize>,
     /// How many workers run the message path; `None` for as many as the machine grants.
     pub workers: Option<usize>,
+    /// Which cores they run on.
+    pub affinity: Affinity,
     /// The memory for messages in flight, in bytes.
     pub arena_bytes: usize,
+    /// Whether it is to lie in huge pages.
+    pub huge_pages: bool,
     /// How a worker without work waits.
     pub wait: WaitPreset,
     /// How long a drain may take.
@@ -294,7 +299,9 @@ impl Config {
             log_format: LogFormat::named(settings.text("log-format")).expect(TABLED),
             net_workers: Some(settings.number("net-workers")).filter(|workers| *workers != 0),
             workers: Some(settings.number("workers")).filter(|workers| *workers != 0),
+            affinity: settings.text("affinity").parse().expect(CHECKED),
             arena_bytes: settings.number("arena-bytes"),
+            huge_pages: settings.bool("huge-pages"),
             wait: WaitPreset::named(settings.text("wait")).expect(TABLED),
             drain_timeout: settings.duration("drain-timeout"),
         }

@@ -236,7 +236,17 @@ const EFFECTIVE: &[Key] = &[
         Kind::Auto { max: 256 },
         "auto",
         Group::Engine,
-        "How many pinned worker threads run the message path; auto takes half the cores this process may use, at most four.",
+        "How many pinned worker threads run the message path; auto takes as many as affinity has places, else half the cores this \
+         process may use, at most four.",
+    ),
+    Key::new(
+        "affinity",
+        Kind::Affinity,
+        "auto",
+        Group::Engine,
+        "Which cores the workers of the message path run on, in order: a core (0), a range (0-10), every second one of it (0-10/2), \
+         workers that float (f2), several of these joined by commas; or auto, the cores this process may use, as far as its quota \
+         goes.",
     ),
     Key::new(
         "net-workers",
@@ -252,6 +262,13 @@ const EFFECTIVE: &[Key] = &[
         "512MiB",
         Group::Engine,
         "The memory that holds messages in flight; when it is full, peers are not read until some have drained. It never grows.",
+    ),
+    Key::new(
+        "huge-pages",
+        Kind::Bool,
+        "true",
+        Group::Engine,
+        "Whether that memory is to lie in huge pages. The kernel is asked by madvise; where it has none, ordinary pages serve.",
     ),
     Key::new(
         "wait",

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use levada_archive::{DatabaseUrl, PostgresArchive, PostgresOptions, SegmentOptions};
-use levada_engine::{Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
+use levada_engine::{Affinity, Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
 use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
 use levada_stages::filter::Limits;
 use levada_wire::waku::WakuRecord;
@@ -35,7 +35,7 @@ pub use error::StartError;
 
 use crate::config::{Config, WaitPreset};
 use crate::rest::{self, Topic};
-use crate::topology::{self, Ends, Plan, Shared, TOPICS_MAX, Wakers};
+use crate::topology::{self, Ends, PathWorkers, Plan, Shared, TOPICS_MAX, Wakers};
 use backend::NodeBackend;
 use discovery::Discovery;
 use filter::Subscribers;
@@ -101,21 +101,21 @@ impl Node {
         let location = archive.as_ref().map(|archive| archive.location());
         let store = archive.as_deref().map(|archive| Store::open(archive, config.max_msg_bytes)).transpose()?;
         let sync_reader = archive.as_deref().map(levada_archive::Archive::reader).transpose()?;
-        let arena = Arena::<WakuRecord>::new(&ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes))?;
-        let lanes = config.workers.unwrap_or_else(|| (usable_cores() / 2).clamp(1, LANES_MAX));
+        let arena = Arena::<WakuRecord>::new(&arena_config(config))?;
+        let path = path_workers(config);
         let ([egress_ready, wanted_ready, answers_ready], wakers) = bells();
         let retention = config.store_message_retention_policy;
-        let plan = Plan { lanes, message_bytes_max: config.max_msg_bytes, archive, retention };
+        let plan = Plan { workers: path.clone(), message_bytes_max: config.max_msg_bytes, archive, retention };
         let (drawing, ends) = topology::draw(arena, &shared, plan, &wakers)?;
         let Ends { ingress, egress, wanted, answers } = ends;
         let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()));
 
-        let workers = NetWorkers::new(config.net_workers, lanes, &Cores::of_process());
+        let workers = NetWorkers::new(config.net_workers, &path, &Cores::of_process());
         (net_config.workers, net_config.worker_cores) = (workers.count, workers.cores);
         let key = net_config.key.clone();
         let (net, net_task) = levada_net::start(net_config, ingress.clone()).await?;
         let net_task = tokio::spawn(net_task);
-        let topology = drawing.run(wait_of(config.wait))?;
+        let topology = drawing.run()?;
         report_unpinned(&topology);
         let tickets = Arc::new(Tickets::default());
         let subscribers = Subscribers::new(&shared, net.exchange(), config.arena_bytes);
@@ -145,7 +145,7 @@ impl Node {
         let topics = config.pubsub_topics();
         stored.iter().for_each(|stored| topics.iter().for_each(|topic| stored.fill(topic)));
         let peers = in_order(net.listen_addresses());
-        let listening = Listening { peers, archive: location, topics, lanes, ..Listening::default() };
+        let listening = Listening { peers, archive: location, topics, lanes: path.lanes, ..Listening::default() };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
         let servers = Vec::new();
@@ -322,6 +322,19 @@ fn open_archive(config: &Config) -> Result<Box<dyn levada_archive::Archive>, Sta
     }
     let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };
     Ok(levada_archive::open_with(&config.store_message_db_url, &options)?)
+}
+
+/// As many lanes as are asked for, or as the affinity has places, else for half the cores.
+fn path_workers(config: &Config) -> PathWorkers {
+    let lanes = config.workers.unwrap_or_else(|| match &config.affinity {
+        Affinity::Auto => (usable_cores() / 2).clamp(1, LANES_MAX),
+        Affinity::Places(places) => places.len(),
+    });
+    PathWorkers { lanes, wait: wait_of(config.wait), affinity: config.affinity.clone() }
+}
+
+fn arena_config(config: &Config) -> ArenaConfig {
+    ArenaConfig { huge_pages: config.huge_pages, ..ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes) }
 }
 
 fn wait_of(preset: WaitPreset) -> levada_engine::Wait {

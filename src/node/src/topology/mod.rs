@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use levada_archive::{Archive, RetentionPolicy, SyncIndex};
 use levada_engine::{
-    Arena, LinkConfig, Policy, Sink, Source, StageId, Topology, TopologyBuilder, TopologyError, Waker, WorkerId,
+    Affinity, Arena, LinkConfig, Policy, Sink, Source, StageId, Topology, TopologyBuilder, TopologyError, Wait, Waker,
+    WorkerId,
 };
 use levada_stages::HashUnit;
 use levada_stages::answer::Answer;
@@ -102,10 +103,28 @@ impl Shared {
     }
 }
 
-/// How the path is laid out.
-pub struct Plan {
+/// The workers of the path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathWorkers {
     /// Lanes, each on a worker of its own.
     pub lanes: usize,
+    /// How they wait, and the archive's.
+    pub wait: Wait,
+    /// Which core each of them runs on; the archive's worker is not pinned.
+    pub affinity: Affinity,
+}
+
+impl PathWorkers {
+    /// So many lanes, waiting and placed as the engine does unless told.
+    pub fn new(lanes: usize) -> Self {
+        Self { lanes, wait: Wait::default(), affinity: Affinity::default() }
+    }
+}
+
+/// How the path is laid out.
+pub struct Plan {
+    /// Who runs it.
+    pub workers: PathWorkers,
     /// Largest encoded message, in bytes.
     pub message_bytes_max: usize,
     /// The archive to store to, if any.
@@ -141,18 +160,21 @@ pub struct Wakers {
 /// Draws the path.
 ///
 /// # Errors
-/// [`TopologyError`] when the drawing is refused, which a test rules out for every plan.
+/// [`TopologyError`] when the workers ask for cores that the process does not have. A test rules out every other refusal.
 pub fn draw(
     arena: Arc<Arena<WakuRecord>>,
     shared: &Shared,
     plan: Plan,
     wakers: &Wakers,
 ) -> Result<(Topology<WakuRecord>, Ends), TopologyError> {
+    let PathWorkers { lanes, wait, affinity } = plan.workers;
     let mut drawing = TopologyBuilder::new(arena);
+    drawing.default_wait(wait);
+    drawing.affinity(affinity);
     let mut ends = Ends { ingress: Vec::new(), egress: Vec::new(), wanted: Vec::new(), answers: Vec::new() };
     let kept = plan.archive.map(|archive| (archive, plan.retention));
     let store = kept.map(|kept| draw_archive(&mut drawing, shared, kept, &wakers.answers, &mut ends));
-    for lane in 0..plan.lanes {
+    for lane in 0..lanes {
         let worker = drawing.worker(&format!("path:{lane}"));
         let mut pen = Pen { drawing: &mut drawing, shared, worker, lane };
         let (entry, relay) = pen.up_to_relay(plan.message_bytes_max);

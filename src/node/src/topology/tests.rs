@@ -9,7 +9,7 @@ use levada_wire::hash;
 use levada_wire::waku::message::Message;
 use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
 
-use super::{Ends, Plan, Shared, Wakers, draw};
+use super::{Ends, PathWorkers, Plan, Shared, Wakers, draw};
 
 const TOPIC: &str = "/waku/2/rs/0/0";
 const MESSAGE_BYTES_MAX: usize = 150 << 10;
@@ -31,7 +31,12 @@ impl Path {
         let archive = levada_archive::open(&DatabaseUrl::SqliteMemory).expect("an archive in memory");
         let reader = archive.reader().expect("a reader");
         let retention = RetentionPolicy::default();
-        let plan = Plan { lanes, message_bytes_max: MESSAGE_BYTES_MAX, archive: Some(archive), retention };
+        let plan = Plan {
+            workers: PathWorkers::new(lanes),
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            archive: Some(archive),
+            retention,
+        };
         let quiet = Waker::from_callback(|| {});
         let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };
         let (topology, ends) = draw(arena.clone(), &shared, plan, &wakers).expect("the drawing is sound");

@@ -57,6 +57,7 @@ fn each_kind_of_value_has_its_limits() {
         "--wait=never",
         "--workers=0",
         "--arena-bytes=1MiB",
+        "--affinity=3-1",
         "--drain-timeout=-1",
         "--max-connections=0",
         "--relay=maybe",

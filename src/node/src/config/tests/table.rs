@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
+use levada_engine::{Affinity, Place};
+
 use super::*;
 
 #[test]
@@ -105,7 +107,9 @@ fn the_defaults_are_those_promised() {
         log_format: LogFormat::Text,
         net_workers: None,
         workers: None,
+        affinity: Affinity::Auto,
         arena_bytes: 512 << 20,
+        huge_pages: true,
         wait: WaitPreset::Balanced,
         drain_timeout: Duration::from_secs(10),
     };
@@ -176,7 +180,9 @@ fn every_value(key: &str) -> Config {
         log_format: LogFormat::Json,
         net_workers: Some(3),
         workers: Some(2),
+        affinity: Affinity::Places(vec![Place::Core(1), Place::Floating]),
         arena_bytes: 64 << 20,
+        huge_pages: false,
         wait: WaitPreset::Spin,
         drain_timeout: Duration::from_millis(500),
     }
@@ -244,7 +250,9 @@ fn every_effective_value_reaches_its_field() {
         "--log-format=JSON",
         "--workers=2",
         "--net-workers=3",
+        "--affinity=1,f1",
         "--arena-bytes=64MiB",
+        "--huge-pages=0",
         "--wait=spin",
         "--drain-timeout=0.5",
     ]);
@@ -261,7 +269,7 @@ const EFFECTIVE: &str = "\
     rest rest-address rest-port metrics-server \
     metrics-server-address metrics-server-port \
     websocket-support websocket-port max-msg-size log-level log-format max-connections ports-shift agent-string \
-    rest-relay-cache-capacity workers net-workers arena-bytes wait drain-timeout config-file \
+    rest-relay-cache-capacity workers net-workers affinity arena-bytes huge-pages wait drain-timeout config-file \
     filter filternode filter-subscription-timeout filter-max-peers-to-serve filter-max-criteria rate-limit \
     storenode lightpush lightpushnode peer-exchange peer-exchange-node ip-colocation-limit peer-persistence \
     peer-store-capacity keep-alive websocket-secure-support websocket-secure-key-path websocket-secure-cert-path \

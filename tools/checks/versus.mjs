@@ -1,4 +1,4 @@
-// `versus.mjs engine|archive|macro` reads a report of that suite of `versus` as JSON from the standard input: every row must be
+// `versus.mjs engine|hash|archive|macro` reads a report of that suite of `versus` as JSON from the standard input: every row must be
 // there, in order, with its nine keys and no others, and with a rival unless its limit is absolute. The figures themselves are not judged.
 import { readFileSync } from "node:fs";
 
@@ -7,6 +7,12 @@ const SUITES = {
     "spsc_batch_1", "spsc_batch_8", "spsc_batch_32", "spsc_batch_128", "rtt_1", "rtt_31", "mpmc_2x2", "mpmc_4x4",
     "mpmc_2x2_batch_1", "mpmc_collapse", "stages_percore", "stages_invoker", "stages_dedicated", "path_two_workers",
     "slab_own_core", "slab_cross_core", "fanout_5", "idle_cpu_balanced", "idle_cpu_eco", "allocs_per_msg", "copies_per_msg",
+  "decode_hot", "micro_decodes", "micro_hashes", "micro_copies", "micro_copies_memory", "micro_allocs",
+  ],
+  hash: [
+    "hash_1", "hash_32", "hash_64", "hash_endless", "decode_10kb", "decode_50kb", "decode_150kb", "decode_hot", "micro_one_worker",
+    "micro_two_workers", "micro_memory", "micro_two_digests", "micro_latency", "micro_decodes", "micro_hashes", "micro_copies",
+    "micro_copies_memory", "micro_allocs",
   ],
   archive: [
     "ingest", "ingest_pwritev", "ingest_1kb", "write_amplification", "write_amplification_1kb", "ingest_cpu", "ingest_retention",

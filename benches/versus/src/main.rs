@@ -1,4 +1,4 @@
-//! Levada beside its rivals: `versus engine|archive|macro|service|chunk --format table|json [--quick] [--record] [MEASURE..]`.
+//! Levada beside its rivals: `versus engine|hash|archive|macro|service|chunk --format table|json [--quick] [--record] [MEASURE..]`.
 //!
 //! Every figure of both sides comes from the same run: the contestants of a row take turns, sample by sample, and the
 //! row shows medians. Threads stamp their times themselves, on the core they are bound to.
@@ -7,6 +7,7 @@ mod archive;
 #[cfg(feature = "chunk")]
 mod chunk;
 mod engine;
+mod hash;
 #[cfg(feature = "macro")]
 mod macro_rows;
 mod pair;
@@ -27,9 +28,10 @@ use row::Row;
 static HEAP: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
 const USAGE: &str =
-    "usage: versus engine|archive|macro|service|chunk [--format table|json] [--quick] [--record] [MEASURE..]
+    "usage: versus engine|hash|archive|macro|service|chunk [--format table|json] [--quick] [--record] [MEASURE..]
 
   engine     the rings, the arena and the topologies of levada-engine
+  hash       digests of many messages, the decode walk and the receiver path, beside sha2 and prost
   archive    levada-archive beside SQLite with the payloads inside, on the disk of the present folder
   macro      whole nodes over loopback TCP: our relay router and transport beside rust-libp2p's and the bound;
              with --features openssl the rows about that cipher
@@ -69,6 +71,7 @@ pub struct Suite {
 /// Those of this build.
 const SUITES: &[Suite] = &[
     Suite { name: "engine", measures: &engine::MEASURES, run: engine::run },
+    Suite { name: "hash", measures: &hash::MEASURES, run: hash::run },
     Suite { name: "archive", measures: &archive::MEASURES, run: archive::run },
     #[cfg(feature = "macro")]
     Suite { name: "macro", measures: &macro_rows::MEASURES, run: macro_rows::run },

@@ -1,7 +1,8 @@
 //! `backlog`: decides whether the archive takes a message, so that a slow disk never holds up the path.
 //!
 //! A message goes to the archive if it is eligible (13/WAKU2-STORE: not ephemeral, within 20 s of now) and what waits
-//! for the disk stays within its bound; otherwise it goes on without being stored, and is counted.
+//! for the disk stays within its bound; otherwise it goes on without being stored, and is counted. What a filter node
+//! pushed is not stored, as with nwaku: no relay peer has vouched for it.
 //! Cost: a clock reading per batch, no payload byte.
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use levada_archive::{Ineligible, eligible};
 use levada_engine::{BatchLimit, Counter, Stage};
-use levada_wire::waku::WakuRecord;
+use levada_wire::waku::{Origin, WakuRecord};
 
 use crate::{Messages, Ports};
 
@@ -99,6 +100,10 @@ impl Stage<WakuRecord> for BacklogStage {
         let now = crate::unix_ns();
         for envelope in batch {
             let record = envelope.record();
+            if record.origin == Origin::Push {
+                ports.send(SKIP, envelope);
+                continue;
+            }
             let store = match eligible(record.timestamp, record.ephemeral, now) {
                 Ok(()) => self.backlog.admit(envelope.slot_bytes() as u64),
                 Err(reason) => {

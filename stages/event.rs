@@ -1,4 +1,4 @@
-//! `event`: keeps the newest messages of each pubsub topic for the REST interface to collect.
+//! `event`: keeps the newest messages of each pubsub topic for the REST interface to collect, and those of [`Shelves`].
 //!
 //! What is kept are handles to slots, not copies; the cache is bounded in messages and in the bytes of
 //! their slots; the oldest go first.
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use levada_engine::{BatchLimit, Counter, Envelope, Held, Stage};
 use levada_wire::waku::WakuRecord;
 
+use crate::shelves::Shelves;
 use crate::{Messages, Ports};
 
 /// What a reader of the cache asks for.
@@ -174,12 +175,19 @@ impl State {
 #[derive(Debug)]
 pub struct Event {
     cache: Arc<EventCache>,
+    shelves: Option<Arc<Shelves>>,
 }
 
 impl Event {
     /// A lane over the shared cache.
     pub fn new(cache: Arc<EventCache>) -> Self {
-        Self { cache }
+        Self { cache, shelves: None }
+    }
+
+    /// The same, which also fills the shelves of filter's client side.
+    #[must_use]
+    pub fn with_shelves(self, shelves: Arc<Shelves>) -> Self {
+        Self { shelves: Some(shelves), ..self }
     }
 }
 
@@ -198,6 +206,9 @@ impl Stage<WakuRecord> for Event {
         batch.pass(ports, NEXT, |envelope| {
             if !envelope.record().repeated {
                 self.cache.keep(envelope);
+                if let Some(shelves) = &self.shelves {
+                    shelves.keep(envelope);
+                }
             }
         });
     }

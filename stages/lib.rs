@@ -17,6 +17,8 @@ pub mod id_hash;
 pub mod message_hash;
 pub mod relay;
 pub mod seen;
+pub mod shelves;
+pub mod signed;
 pub mod sync;
 pub mod trace;
 pub mod validate;

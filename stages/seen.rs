@@ -23,7 +23,7 @@ pub const WINDOW: Duration = Duration::from_secs(120);
 
 /// The mark of an id that has come this way from a peer.
 const BY_PEER: u8 = 1 << 4;
-/// The mark of an id that was published here.
+/// The mark of an id that was published here, or pushed by a filter node.
 const PUBLISHED: u8 = 1 << 5;
 
 /// The marks given here; who shares the set uses others.
@@ -47,7 +47,7 @@ pub enum Sighting {
     New,
     /// It was published here, and no peer has sent it; or it was sent by a peer and is now published here.
     Repeated,
-    /// A peer sent it before, and so does another now.
+    /// A peer sent it before, and so does another now; or a filter node pushes what came before whichever way.
     Duplicate,
 }
 
@@ -67,7 +67,8 @@ impl SeenSet {
             Sight::New => Sighting::New,
             // Whoever shares the set knew it before.
             Sight::Known { marks } if marks & SEEN_MARKS == 0 => Sighting::New,
-            Sight::Known { marks } if by_peer && marks & BY_PEER != 0 => {
+            // What a filter node pushes is not relayed, so nobody waits for a verdict on what is known.
+            Sight::Known { marks } if origin == Origin::Push || (by_peer && marks & BY_PEER != 0) => {
                 self.duplicates.add(1);
                 Sighting::Duplicate
             }
@@ -190,6 +191,17 @@ mod tests {
         assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Repeated);
         assert_eq!(set.insert(&id(1), Origin::Gossip), Sighting::Duplicate);
         assert_eq!(set.insert(&id(1), Origin::Publish), Sighting::Repeated);
+    }
+
+    #[test]
+    fn what_a_filter_node_pushes_is_a_duplicate_however_it_came_before_and_may_still_be_relayed() {
+        let set = SeenSet::new(1_000, WINDOW);
+        for (number, before) in [Origin::Gossip, Origin::Publish, Origin::Push].into_iter().enumerate() {
+            assert_eq!(set.insert(&id(number as u32), before), Sighting::New);
+            assert_eq!(set.insert(&id(number as u32), Origin::Push), Sighting::Duplicate);
+        }
+        assert_eq!(set.insert(&id(2), Origin::Gossip), Sighting::Repeated, "a peer waits for the verdict");
+        assert_eq!(set.insert(&id(2), Origin::Gossip), Sighting::Duplicate);
     }
 
     #[test]

@@ -44,6 +44,10 @@ pub struct ValidateCounters {
     pub accepted: Counter,
     /// Messages that some validator refused.
     pub rejected: Counter,
+    /// Messages on protected shards with a good signature.
+    pub signed: Counter,
+    /// Messages on protected shards without one.
+    pub unsigned: Counter,
 }
 
 /// Runs the validators in order.
@@ -61,6 +65,12 @@ impl Validate {
     /// The rules of every Waku relay node: well-formed, and within the size limit.
     pub fn standard(message_bytes_max: usize, counters: std::sync::Arc<ValidateCounters>) -> Self {
         Self::new(vec![Box::new(WellFormed), Box::new(Size { message_bytes_max })], counters)
+    }
+
+    /// The same with a rule behind the others.
+    pub fn and(mut self, rule: impl Validator + 'static) -> Self {
+        self.validators.push(Box::new(rule));
+        self
     }
 }
 

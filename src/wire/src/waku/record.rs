@@ -45,6 +45,8 @@ pub enum RejectReason {
     TooLarge,
     /// The message was seen before.
     Duplicate,
+    /// The shard is protected, and the message has no good signature or is not of now.
+    BadSignature,
 }
 
 impl RejectReason {
@@ -55,6 +57,7 @@ impl RejectReason {
             Self::Malformed => "malformed",
             Self::TooLarge => "too_large",
             Self::Duplicate => "duplicate",
+            Self::BadSignature => "bad_signature",
         }
     }
 }

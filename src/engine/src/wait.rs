@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use crate::sync::{Arc, AtomicBool, Thread, current_thread, fence, park_timeout};
 
-/// How a worker waits for work. One for the whole topology ([`Topology::run`](crate::Topology::run)), or a worker's own
-/// ([`TopologyBuilder::wait`](crate::TopologyBuilder::wait)).
+/// How a worker waits for work. One for the whole topology ([`TopologyBuilder::default_wait`](crate::TopologyBuilder::default_wait)), or
+/// a worker's own ([`TopologyBuilder::wait`](crate::TopologyBuilder::wait)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wait {
-    /// Never gives its core up. Lowest latency; refused when there are more workers than cores.
+    /// Never gives its core up. Lowest latency; refused at build when there are more workers than cores, or others on its core.
     Spin,
     /// Spins, yields for about as long as a wake-up takes, then sleeps. An idle worker uses next to no processor time.
     #[default]

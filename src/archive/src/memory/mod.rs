@@ -24,6 +24,9 @@ use pool::{Pool, bytes_needed, bytes_of};
 /// Bytes of the memory archive that the URL `memory` opens: room for about 4 000 messages of 65 kB.
 pub const MEMORY_BYTES_MAX_DEFAULT: usize = 256 << 20;
 
+/// The part of an archive that buffers without a message may take while there are messages to give up: a sixteenth.
+const POOL_SHARE: usize = 16;
+
 /// Messages that one step of retention drops at most, under the lock.
 const RETENTION_STEP_MESSAGES: u64 = 4_096;
 
@@ -168,19 +171,30 @@ impl Store {
         self.by_key.insert((message.timestamp, message.hash), shared);
         tally.stored(message.payload.len());
         // A recycled body may hold longer topic buffers than this message needs.
-        while self.bytes() > self.bytes_max && (self.pool.release_one() || self.evict_oldest(tally)) {}
+        while self.bytes() > self.bytes_max && self.give_up_one(tally) {}
     }
 
-    /// A body whose buffer fits a payload of `payload_bytes`: recycled if there is one, new if there is room, and room is made from
-    /// buffers of other sizes first and from the oldest messages then.
+    /// A body whose buffer fits a payload of `payload_bytes`: recycled if there is one, new if there is room, and otherwise room is made.
     fn make_room(&mut self, payload_bytes: usize, needed: usize, tally: &mut InsertTally) -> Arc<StoredBody> {
         loop {
             if let Some(body) = self.pool.take(payload_bytes) {
                 return body;
             }
-            if self.bytes() + needed <= self.bytes_max || !(self.pool.release_one() || self.evict_oldest(tally)) {
+            if self.bytes() + needed <= self.bytes_max || !self.give_up_one(tally) {
                 return pool::allocate(payload_bytes);
             }
+        }
+    }
+
+    /// Gives up a kept buffer or the oldest message; false if there is neither.
+    ///
+    /// Buffers of other sizes than the one that is wanted now stay, up to a share of the archive: their turn comes. Were they freed first,
+    /// two of three messages of mixed sizes would find no buffer.
+    fn give_up_one(&mut self, tally: &mut InsertTally) -> bool {
+        if self.pool.bytes() > self.bytes_max / POOL_SHARE {
+            self.pool.release_one() || self.evict_oldest(tally)
+        } else {
+            self.evict_oldest(tally) || self.pool.release_one()
         }
     }
 

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use levada_archive::{Archive, ArchiveError, ArchiveMessage, RetentionPolicy};
+use levada_archive::{Archive, ArchiveError, ArchiveMessage, Handle, RetentionPolicy};
 use levada_engine::{BatchLimit, Counter, Envelope, Stage, View};
 use levada_wire::waku::{TopicTable, WakuRecord};
 
@@ -120,6 +120,7 @@ impl ArchiveStage {
                 self.counters.stored.add(outcome.stored);
                 self.counters.duplicates.add(outcome.duplicates);
                 self.counters.dropped.add(outcome.dropped);
+                archive.keep(&mut |number| handle(batch, number));
                 return Some(if outcome.dropped == 0 { Stored::All } else { Stored::AllThatFit });
             }
             Ok(Err(error @ ArchiveError::Busy { .. })) => {
@@ -174,6 +175,15 @@ enum Stored {
     AllThatFit,
     /// The transaction failed.
     Nothing,
+}
+
+/// A share in the payload of a message of the batch.
+fn handle(batch: &Messages<'_>, number: usize) -> Option<Handle> {
+    let held = batch.hold(number)?;
+    let (slot_bytes, span) = (held.slot_bytes(), held.record().payload);
+    let data = held.into_bytes();
+    let payload = data.slice_ref(span.of(&data));
+    Some(Handle { payload, slot_bytes })
 }
 
 fn archive_message<'a>(topics: &'a TopicTable, view: View<'a, WakuRecord>) -> ArchiveMessage<'a> {

@@ -1,8 +1,9 @@
 //! What a stage is given: a batch of envelopes, taken one by one.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::arena::{Arena, Envelope, Record};
+use crate::arena::{Arena, Envelope, Held, Record};
 use crate::outputs::Outputs;
 
 /// How much a stage takes in one call.
@@ -110,6 +111,14 @@ impl<'a, M: Record> Batch<'a, M> {
                 released.push(class, index);
             }
         });
+    }
+
+    /// Another handle to the waiting envelope of this number, which stays where it is: for stages that keep a payload beyond its way.
+    pub fn hold(&self, number: usize) -> Option<Held<M>> {
+        let index = *self.indices[*self.taken..].get(number)?;
+        // SAFETY: the batch owns one handle for the index; the copy of it made here is never dropped.
+        let waiting = ManuallyDrop::new(unsafe { Envelope::from_index(self.arena, index) });
+        Some(Envelope::clone(&waiting).hold())
     }
 
     /// Looks at the waiting envelopes without taking them: for stages that do one thing for the whole batch.

@@ -154,6 +154,8 @@ impl SegmentArchive {
 
     /// Leaves the files as a reader wants to find them.
     fn close_files(self) -> Result<(), ArchiveError> {
+        // Readers may live on, and slots are for others.
+        self.files.recent.release();
         let forgotten = self.log().forget_removed(&self.files);
         forgotten.map_err(|failure| failure.translate(&self.locked.path))?;
         index::checkpoint(&self.log().conn).map_err(|error| translate(&self.locked.path, error))

@@ -22,7 +22,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use levada_archive::{DatabaseUrl, PostgresArchive, PostgresOptions, SegmentOptions};
+use levada_archive::{DatabaseUrl, HELD_BYTES_DEFAULT, PostgresArchive, PostgresOptions, SegmentOptions};
 use levada_engine::{Affinity, Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
 use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
 use levada_stages::filter::Limits;
@@ -320,7 +320,9 @@ fn open_archive(config: &Config) -> Result<Box<dyn levada_archive::Archive>, Sta
         let options = PostgresOptions { schema, connections_max, backlog_bytes, ..PostgresOptions::default() };
         return Ok(Box::new(PostgresArchive::open(url, &options)?));
     }
-    let options = SegmentOptions { io: config.store_io, ..SegmentOptions::default() };
+    // In a small arena, slots are for messages under way.
+    let held_bytes = HELD_BYTES_DEFAULT.min(config.arena_bytes / 16);
+    let options = SegmentOptions { io: config.store_io, held_bytes, ..SegmentOptions::default() };
     Ok(levada_archive::open_with(&config.store_message_db_url, &options)?)
 }
 

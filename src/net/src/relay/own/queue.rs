@@ -1,7 +1,9 @@
 //! What waits to be sent to one peer, bounded in bytes and in age.
 //!
 //! Memory: at most [`QueueLimits::bytes_max`] of messages, which are references to slots that other queues share, and
-//! [`QueueLimits::control_bytes_max`] of control frames.
+//! [`QueueLimits::control_bytes_max`] of control frames. A message is charged with its slot, in every queue that holds it: the slot is
+//! what it keeps from others, and which queue lets go of it last nobody knows. So short messages that lie in long slots fill a queue
+//! sooner than their bytes tell, and all queues together keep no more than the sum of what they are charged.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

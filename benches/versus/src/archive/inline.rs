@@ -25,6 +25,8 @@ impl Inline {
     /// A new one: write-ahead log, each transaction synced.
     pub fn open(path: &Path) -> Self {
         let conn = Connection::open(path).expect("a database on this disk");
+        // So that what retention empties goes back to the disk, as it does with segments.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL").expect("a setting");
         conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).expect("a write-ahead log");
         conn.pragma_update(None, "synchronous", "FULL").expect("a setting");
         conn.pragma_update(None, "cache_size", -8_192).expect("a setting");
@@ -32,7 +34,7 @@ impl Inline {
         Self(conn)
     }
 
-    /// Stores a batch in one transaction, and drops as many of the oldest as are more than `kept`.
+    /// Stores a batch in one transaction, and drops as many of the oldest as are more than `kept`, with the pages they leave.
     pub fn insert<'a>(&self, batch: impl Iterator<Item = ArchiveMessage<'a>>, kept: u64) {
         let transaction = self.0.unchecked_transaction().expect("a transaction");
         let mut statement = self.0.prepare_cached(INSERT).expect("a statement");
@@ -45,6 +47,16 @@ impl Inline {
             self.0.prepare_cached(drop).and_then(|mut drop| drop.execute([dropped])).expect("the oldest go");
         }
         transaction.commit().expect("the disk takes it");
+        if dropped > 0 {
+            self.shrink();
+        }
+    }
+
+    fn shrink(&self) {
+        let mut statement = self.0.prepare_cached("PRAGMA incremental_vacuum").expect("a statement");
+        let mut rows = statement.query([]).expect("free pages go");
+        // A page goes with each step.
+        while rows.next().expect("the disk takes it").is_some() {}
     }
 
     /// Brings everything into the database.

@@ -1,6 +1,7 @@
 //! `levada chunk`: a node of chunks, and files to and from such nodes.
 
 mod bar;
+mod metrics;
 mod serve;
 mod transfer;
 

@@ -1,14 +1,19 @@
 //! `levada chunk serve`: a node of chunks.
 
+use std::net::SocketAddr;
+
 use levada_chunk::node::{ChunkNode, NodeOptions};
 use levada_chunk::stages::{AcceptAll, AllowList, PaymentVerifier};
 use levada_chunk::transport::{Limits, Scheme};
 use levada_engine::Drained;
 use tokio::sync::watch;
 
+use super::metrics::metrics as metrics_of;
 use super::{EXIT_DONE, EXIT_FAILED, fail, say};
 use crate::cli::{ChunkServe, VERSION};
 use crate::config::format_bytes;
+use crate::metrics;
+use crate::rest::ServeError;
 
 /// Serves until `stopping` turns true; gives the exit code.
 pub(super) async fn run(options: &ChunkServe, mut stopping: watch::Receiver<bool>) -> u8 {
@@ -32,7 +37,17 @@ pub(super) async fn run(options: &ChunkServe, mut stopping: watch::Receiver<bool
         Ok(node) => node,
         Err(error) => return fail(&error.to_string()),
     };
-    announce(&node, options);
+    let metrics = match options.metrics {
+        Some(address) => match serve_metrics(address, &node, stopping.clone()).await {
+            Ok(address) => Some(address),
+            Err(error) => {
+                node.stop(options.drain_timeout).await;
+                return fail(&error);
+            }
+        },
+        None => None,
+    };
+    announce(&node, options, metrics);
     let _ = stopping.wait_for(|stopping| *stopping).await;
     let replies = node.replies();
     let [stored, already, found, not_found, refused] =
@@ -60,11 +75,31 @@ fn verifier(options: &ChunkServe) -> Result<Box<dyn PaymentVerifier>, String> {
     Ok(Box::new(list))
 }
 
-fn announce(node: &ChunkNode, options: &ChunkServe) {
+/// Lets Prometheus read the metrics until `stopping` turns true; gives the address, whose port may have been the system's choice.
+async fn serve_metrics(
+    address: SocketAddr,
+    node: &ChunkNode,
+    mut stopping: watch::Receiver<bool>,
+) -> Result<SocketAddr, String> {
+    let stopped = async move {
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    };
+    let served = metrics::serve(address, metrics_of(node), stopped).await;
+    let (bound, server) = served.map_err(|ServeError::Bind { service, address, source, .. }| {
+        ServeError::Bind { service, address, flag: "--metrics-address", source }.to_string()
+    })?;
+    tokio::spawn(server);
+    Ok(bound)
+}
+
+fn announce(node: &ChunkNode, options: &ChunkServe, metrics: Option<SocketAddr>) {
     say(VERSION);
     node.addresses().iter().for_each(|address| say(&format!("listening on {address}")));
     say(&format!("node {}", node.id()));
-    let (here, most) = (node.chunk_bytes(), format_bytes(options.chunk_bytes_max));
+    if let Some(address) = metrics {
+        say(&format!("metrics at http://{address}/metrics"));
+    }
+    let (here, most) = (node.files().bytes(), format_bytes(options.chunk_bytes_max));
     say(&format!("chunks in {}, {here} bytes of {most}", options.folder.display()));
     say("ready (Ctrl-C stops)");
 }

@@ -42,6 +42,8 @@ pub struct ChunkServe {
     pub allow_list: Option<PathBuf>,
     /// Whether messages must be signed.
     pub requires_signature: bool,
+    /// Where Prometheus reads its metrics.
+    pub metrics: Option<SocketAddr>,
     /// How long it may take to stop.
     pub drain_timeout: Duration,
     /// What is logged.
@@ -173,6 +175,10 @@ fn serve_command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help(column("Refuse messages without a signed outer frame.")),
         )
+        .arg(
+            option("metrics-address", "IP:PORT", "Serve metrics at http://IP:PORT/metrics; without it there are none.")
+                .value_parser(value_parser!(SocketAddr)),
+        )
         .arg(number("drain-timeout", "10", 0..=3_600, "Seconds for answering what was asked, when stopping."))
         .arg(log_level("INFO"))
         .after_help(
@@ -186,7 +192,8 @@ fn put_command() -> Command {
         .arg(path("proof", "FILE", "A payment proof that goes with every chunk."))
         .after_help(wrapped(
             "Each chunk goes to the closest nodes until more than half of its close group has it. Ctrl-C waits for what is \
-             under way; put the same file again to go on. Exit codes: 0 all put, 1 failed, 64 wrong usage, 130 stopped.",
+             under way; put the same file to the same nodes again to go on, one of them may be away. Exit codes: 0 all put, 1 \
+             failed, 64 wrong usage, 130 stopped.",
         ))
 }
 
@@ -298,6 +305,7 @@ fn serve(matches: &ArgMatches) -> Result<ChunkServe, CliError> {
         connections_max: one::<u64>(matches, "max-connections") as usize,
         allow_list: matches.get_one("allow-list").cloned(),
         requires_signature: matches.get_flag("require-signature"),
+        metrics: matches.get_one("metrics-address").copied(),
         drain_timeout: Duration::from_secs(one(matches, "drain-timeout")),
         log_level: level(matches),
     })
@@ -405,6 +413,7 @@ mod tests {
             ("get m n --from h:1 --out=o", "several lists"),
             ("serve --listen=127.0.0.1:1", "tcp://IP:PORT"),
             ("serve --log-level=loud", "possible values"),
+            ("serve --metrics-address=9", "--metrics-address"),
         ] {
             let fault = fault(line);
             assert!(fault.contains(words), "{line}: {fault}");

@@ -6,6 +6,8 @@
 mod cage;
 mod nodes;
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -55,12 +57,17 @@ fn get(folder: &Path, map: &str, out: &str, peers: &[String]) -> Command {
     command
 }
 
-/// Starts a command and lets it run until `file` is there and has some lines.
-fn until_journal(mut command: Command, journal: &Path, lines: usize) -> Child {
+/// Chunks that a journal says are stored.
+fn stored(journal: &Path) -> usize {
+    let text = std::fs::read_to_string(journal).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit())).count()
+}
+
+/// Starts a command and lets it run until its journal has some chunks.
+fn until_journal(mut command: Command, journal: &Path, chunks: usize) -> Child {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(50);
-    let has_lines = || std::fs::read_to_string(journal).is_ok_and(|text| text.lines().count() >= lines);
-    while !has_lines() && child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+    while stored(journal) < chunks && child.try_wait().unwrap().is_none() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }
     child
@@ -101,12 +108,10 @@ fn an_upload_that_was_killed_goes_on() {
     let nodes = Nodes::start(folder.path(), 3, "quic");
     write_file(&folder.path().join("file"), 2, file_bytes());
     let journal = folder.path().join("file.put-journal");
-    // The first line names the file.
-    let mut killed = until_journal(put(folder.path(), "file", &nodes.addresses()), &journal, 3);
+    let mut killed = until_journal(put(folder.path(), "file", &nodes.addresses()), &journal, 2);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let kept = std::fs::read_to_string(&journal).unwrap().lines().count() - 1;
-    assert!(kept > 0, "some chunks were stored before the kill");
+    assert!(stored(&journal) > 0, "some chunks were stored before the kill");
     let (code, said, complaints) = ended(&mut put(folder.path(), "file", &nodes.addresses()));
     assert_eq!(code, Some(0), "{complaints}");
     assert!(said.contains("kept from before"), "{said}");
@@ -126,7 +131,7 @@ fn one_of_five_nodes_is_killed_in_the_middle() {
     let addresses = nodes.addresses();
     let mut command = put(folder.path(), "file", &addresses);
     command.stderr(Stdio::piped());
-    let child = until_journal(command, &journal, 3);
+    let child = until_journal(command, &journal, 2);
     nodes.kill(4);
     assert!(child.wait_with_output().unwrap().status.success());
     let map = folder.path().join("file.chunks");
@@ -147,10 +152,10 @@ fn an_interrupt_waits_for_what_is_under_way_and_loses_nothing() {
     let mut slow = put(folder.path(), "file", &nodes.addresses());
     // One chunk at a time: the interrupt finds some that have not set out.
     slow.arg("--memory=4MiB");
-    let mut child = until_journal(slow, &journal, 3);
+    let mut child = until_journal(slow, &journal, 2);
     nodes::interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let stored = std::fs::read_to_string(&journal).unwrap().lines().count() - 1;
+    let stored = stored(&journal);
     let (code, said, complaints) = ended(&mut put(folder.path(), "file", &nodes.addresses()));
     assert_eq!(code, Some(0), "{complaints}");
     assert!(said.contains("kept from before") && stored > 0, "{said}");
@@ -176,6 +181,49 @@ fn what_cannot_be_done_is_named_by_code_and_words() {
         assert!(complaints.contains(words), "{args:?}: {complaints}");
     }
     nodes.stop();
+}
+
+/// What a metric of a scrape says.
+fn metric(scrape: &str, name: &str) -> Option<f64> {
+    scrape.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
+}
+
+#[test]
+fn a_node_shows_its_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let nodes = Nodes::start_with(folder.path(), 1, "tcp", &["--metrics-address=127.0.0.1:0"]);
+    write_file(&folder.path().join("file"), 6, 5_000_000);
+    let (code, _, complaints) = ended(&mut put(folder.path(), "file", &nodes.addresses()));
+    assert_eq!(code, Some(0), "{complaints}");
+    let (code, _, complaints) = ended(&mut get(folder.path(), "file.chunks", "back", &nodes.addresses()));
+    assert_eq!(code, Some(0), "{complaints}");
+    let address = nodes.said(0, "metrics at http://");
+    let mut stream = TcpStream::connect(address.trim_end_matches("/metrics")).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n").unwrap();
+    let mut scrape = String::new();
+    stream.read_to_string(&mut scrape).unwrap();
+    for (name, value) in [
+        ("levada_chunk_answers_total{answer=\"stored\"}", 2.0),
+        ("levada_chunk_answers_total{answer=\"found\"}", 2.0),
+        ("levada_chunk_refusals_total{reason=\"address_mismatch\"}", 0.0),
+        ("levada_chunk_stored_bytes", 5_000_000.0),
+        ("levada_chunk_admitted_bytes", 0.0),
+        ("levada_chunk_stage_panics_total", 0.0),
+        // TCP writes into the slot.
+        ("levada_payload_copies_total", 0.0),
+        // Once as they come, once as they are read back.
+        ("levada_chunk_hashes_total", 4.0),
+    ] {
+        assert_eq!(metric(&scrape, name), Some(value), "{name} in {scrape}");
+    }
+    nodes.stop();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let flag = format!("--metrics-address={}", taken.local_addr().unwrap());
+    let mut serve = levada(folder.path());
+    let (code, _, complaints) =
+        ended(serve.args(["chunk", "serve", "--listen=tcp://127.0.0.1:0", "--folder=other", &flag]));
+    assert_eq!(code, Some(1));
+    assert!(complaints.contains("--metrics-address"), "{complaints}");
 }
 
 /// A node that wants signatures takes signed chunks only, from a key that is made on the way.

@@ -14,7 +14,13 @@ pub fn levada(folder: &Path) -> Command {
 /// Running nodes. They are killed when this goes.
 pub struct Nodes {
     folder: PathBuf,
-    nodes: Vec<(Child, String)>,
+    nodes: Vec<Node>,
+}
+
+/// A process and what it said until it was ready.
+struct Node {
+    process: Child,
+    said: Vec<String>,
 }
 
 impl Nodes {
@@ -30,16 +36,15 @@ impl Nodes {
             command
                 .arg(format!("--folder={}", nodes.folder(number).display()))
                 .arg(format!("--listen={scheme}://127.0.0.1:0"));
-            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-            let mut line = || lines.next().expect("the node says that it is ready").unwrap();
-            let address = loop {
-                if let Some(address) = line().strip_prefix("listening on ") {
-                    break address.to_owned();
+            let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+            let mut said = Vec::new();
+            for line in BufReader::new(process.stdout.take().unwrap()).lines() {
+                said.push(line.unwrap());
+                if said.last().is_some_and(|line| line.starts_with("ready")) {
+                    break;
                 }
-            };
-            while !line().starts_with("ready") {}
-            nodes.nodes.push((child, address));
+            }
+            nodes.nodes.push(Node { process, said });
         }
         nodes
     }
@@ -53,21 +58,28 @@ impl Nodes {
     }
 
     pub fn addresses(&self) -> Vec<String> {
-        self.nodes.iter().map(|(_, address)| address.clone()).collect()
+        (0..self.count()).map(|number| self.said(number, "listening on ")).collect()
+    }
+
+    /// The rest of the line that a node began with these words.
+    pub fn said(&self, number: usize, words: &str) -> String {
+        let said = &self.nodes[number].said;
+        let line = said.iter().find_map(|line| line.strip_prefix(words));
+        line.unwrap_or_else(|| panic!("no line begins with {words:?}: {said:?}")).to_owned()
     }
 
     /// Kills one; its folder stays.
     pub fn kill(&mut self, number: usize) {
-        self.nodes[number].0.kill().unwrap();
-        self.nodes[number].0.wait().unwrap();
+        self.nodes[number].process.kill().unwrap();
+        self.nodes[number].process.wait().unwrap();
     }
 
     /// Interrupts those that run; each must end well.
     pub fn stop(mut self) {
-        for (child, address) in &mut self.nodes {
-            if child.try_wait().unwrap().is_none() {
-                interrupt(child);
-                assert_eq!(child.wait().unwrap().code(), Some(0), "{address}");
+        for Node { process, said } in &mut self.nodes {
+            if process.try_wait().unwrap().is_none() {
+                interrupt(process);
+                assert_eq!(process.wait().unwrap().code(), Some(0), "{said:?}");
             }
         }
     }
@@ -75,9 +87,9 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        for (child, _) in &mut self.nodes {
-            let _ = child.kill();
-            let _ = child.wait();
+        for Node { process, .. } in &mut self.nodes {
+            let _ = process.kill();
+            let _ = process.wait();
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Chunks under way to several peers: ours beside mirrors of the network's client, and the mirror beside ant-protocol itself.
+//! Chunks under way to several peers: ours beside mirrors of the network's client, and the mirrors beside ant-protocol itself.
 
-use ant_protocol::{ChunkMessage, ChunkMessageBody, ChunkPutRequest};
+use ant_protocol::{ChunkGetResponse, ChunkMessage, ChunkMessageBody, ChunkPutRequest};
 use bytes::Bytes;
 use levada_benches::chunk::{ChunkBenchError, Flight, Form, FormKind, Measured, Message, SinkKind, Workload, measure};
 use levada_benches::machine::Watch;
@@ -11,13 +11,15 @@ use crate::Options;
 use crate::row::{Row, absolute, contested};
 
 /// Every row, in the order of the report.
-pub const MEASURES: [&str; 6] = [
+pub const MEASURES: [&str; 8] = [
     "chunk_cpu_vec",
     "chunk_cpu_bytes",
     "chunk_peak_heap",
     "chunk_peak_growth",
     "chunk_mirror_cpu",
     "chunk_mirror_heap",
+    "chunk_mirror_vec_cpu",
+    "chunk_mirror_vec_heap",
 ];
 
 const BYTES: u64 = 300_000_000;
@@ -41,29 +43,65 @@ const MIRROR_PCT_MAX: f64 = 10.0;
 
 const MIB: f64 = 1_048_576.0;
 
-/// ant-protocol's own types and its own `encode`, for each recipient.
-struct AntProtocol;
+/// ant-protocol's own types and its own `encode`, for each recipient: a request to store, whose content is `Bytes`.
+struct AntBytes;
 
-impl Form for AntProtocol {
+impl Form for AntBytes {
     fn name(&self) -> &'static str {
         "ant-protocol"
     }
 
     fn fly(&mut self, workload: &Workload, number: u64) -> Result<Flight, ChunkBenchError> {
-        let mut content = vec![0; workload.chunk_bytes];
-        workload.fill(number, &mut content);
-        let content = Bytes::from(content);
+        let content = Bytes::from(filled(workload, number, 0));
         let mut messages = Vec::with_capacity(workload.recipients);
         for request_id in 0..workload.recipients as u64 {
             let (address, payment_proof) = (workload.address(number), Some(Workload::proof().to_vec()));
             let request = ChunkPutRequest { address, content: content.clone(), payment_proof };
             let message = ChunkMessage { request_id, body: ChunkMessageBody::PutRequest(request) };
-            let encoded = message.encode().map_err(|error| ChunkBenchError::Mirror(error.to_string()))?;
-            count_copy(content.len());
+            let encoded = encode(&message, content.len())?;
             messages.push(Message::Own { encoded, request: None });
         }
         Ok(Flight { messages, content: Some(content) })
     }
+}
+
+/// The same of the only chunk that is still a `Vec` in ant-protocol, that of an answer; it is as much longer as the payment proof,
+/// which an answer has not.
+struct AntVec;
+
+impl Form for AntVec {
+    fn name(&self) -> &'static str {
+        "ant-protocol-vec"
+    }
+
+    fn fly(&mut self, workload: &Workload, number: u64) -> Result<Flight, ChunkBenchError> {
+        let content = filled(workload, number, Workload::proof().len());
+        let mut messages = Vec::with_capacity(workload.recipients);
+        for request_id in 0..workload.recipients as u64 {
+            let copy = content.clone();
+            count_copy(copy.len());
+            let answer = ChunkGetResponse::Success { address: workload.address(number), content: copy };
+            let message = ChunkMessage { request_id, body: ChunkMessageBody::GetResponse(answer) };
+            let encoded = encode(&message, content.len())?;
+            let ChunkMessageBody::GetResponse(ChunkGetResponse::Success { content: copy, .. }) = message.body else {
+                unreachable!("it was made so");
+            };
+            messages.push(Message::Own { encoded, request: Some(copy) });
+        }
+        Ok(Flight { messages, content: Some(Bytes::from(content)) })
+    }
+}
+
+fn filled(workload: &Workload, number: u64, more_bytes: usize) -> Vec<u8> {
+    let mut content = vec![0; workload.chunk_bytes + more_bytes];
+    workload.fill(number, &mut content);
+    content
+}
+
+fn encode(message: &ChunkMessage, content_bytes: usize) -> Result<Vec<u8>, ChunkBenchError> {
+    let encoded = message.encode().map_err(|error| ChunkBenchError::Mirror(error.to_string()))?;
+    count_copy(content_bytes);
+    Ok(encoded)
 }
 
 /// Takes every row that was asked for.
@@ -108,16 +146,18 @@ impl Forms {
         contested(measure, "CPU ms", bar, samples, watch.end())
     }
 
-    /// By how many per cent the mirror's figure differs from that of the original: the median of neighbours' quotients.
-    fn mirror_row(&mut self, measure: &'static str, figure: fn(&Measured) -> f64) -> Row {
-        let (bytes, workload, rounds) = (&mut self.bytes, self.workload, self.rounds);
+    /// By how many per cent a mirror's figure differs from that of its original: the median of neighbours' quotients.
+    fn mirror_row(&mut self, measure: &'static str, is_vec: bool, figure: fn(&Measured) -> f64) -> Row {
+        let (workload, rounds) = (self.workload, self.rounds);
+        let mirror: &mut dyn Form = if is_vec { &mut *self.vec } else { &mut *self.bytes };
+        let original: &mut dyn Form = if is_vec { &mut AntVec } else { &mut AntBytes };
         absolute(measure, "%", MIRROR_PCT_MAX, 1, || {
             let mut quotient = |round| {
                 // Neither is always the one that finds the memory as the other left it.
-                let first = (round % 2 == 0).then(|| figure(&measured(&mut **bytes, &workload)));
-                let original = figure(&measured(&mut AntProtocol, &workload));
-                let mirror = first.unwrap_or_else(|| figure(&measured(&mut **bytes, &workload)));
-                mirror / original
+                let first = (round % 2 == 0).then(|| figure(&measured(mirror, &workload)));
+                let of_original = figure(&measured(original, &workload));
+                let of_mirror = first.unwrap_or_else(|| figure(&measured(mirror, &workload)));
+                of_mirror / of_original
             };
             quotient(0);
             (median((1..=rounds).map(quotient).collect()) - 1.0).abs() * 100.0
@@ -136,8 +176,10 @@ fn row(measure: &'static str, quick: bool) -> Row {
         "chunk_cpu_bytes" => forms.cpu_row(measure, "bytes", BYTES_TIMES),
         "chunk_peak_heap" => absolute(measure, "MiB", PEAK_MIB_MAX, rounds, || peak_mib_to(RECIPIENTS) * scale),
         "chunk_peak_growth" => absolute(measure, "MiB", GROWTH_MIB_MAX, rounds, || peak_mib_to(20) - peak_mib_to(1)),
-        "chunk_mirror_cpu" => forms.mirror_row(measure, cpu_ms),
-        _ => forms.mirror_row(measure, peak_mib),
+        "chunk_mirror_cpu" => forms.mirror_row(measure, false, cpu_ms),
+        "chunk_mirror_heap" => forms.mirror_row(measure, false, peak_mib),
+        "chunk_mirror_vec_cpu" => forms.mirror_row(measure, true, cpu_ms),
+        _ => forms.mirror_row(measure, true, peak_mib),
     }
 }
 

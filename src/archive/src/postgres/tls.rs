@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn parameters_are_taken_out_and_others_left() {
-        let split = |url| Tls::split(url).map(|(rest, tls)| (rest, tls.mode, tls.root.is_some()));
+        let split = |url: &str| Tls::split(url).map(|(rest, tls)| (rest, tls.mode, tls.root.is_some()));
         let plain = "postgres://me@db/waku";
         assert_eq!(split(plain), Some((plain.to_owned(), Mode::Prefer, false)));
         for (word, mode) in [("disable", Mode::Disable), ("require", Mode::Require), ("verify-full", Mode::VerifyFull)]

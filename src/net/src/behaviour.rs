@@ -45,7 +45,8 @@ impl<R: Relay> Behaviour<R> {
     pub(crate) fn new(config: &NetConfig, relay: Option<R>, placement: Option<Arc<Placement>>) -> Self {
         let identify = identify::Config::new(IDENTIFY_VERSION.to_owned(), config.key.keypair().public())
             .with_agent_version(config.agent.clone())
-            .with_push_listen_addr_updates(true)
+            .with_push_listen_addr_updates(config.announce_listen)
+            .with_hide_listen_addrs(!config.announce_listen)
             // Addresses learned here are never dialled, so they need not be kept.
             .with_cache_size(0);
         Self {

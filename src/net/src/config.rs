@@ -23,6 +23,8 @@ const MESSAGE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 pub struct NetConfig {
     /// The secret of the node (`--nodekey`).
     pub key: NodeKey,
+    /// Whether there are listeners; without them this node only goes to others.
+    pub listen: bool,
     /// The address that every listener binds (`--listen-address`).
     pub listen_address: IpAddr,
     /// The port of the TCP listener (`--tcp-port`); 0 lets the system choose.
@@ -31,8 +33,10 @@ pub struct NetConfig {
     pub websocket_port: Option<u16>,
     /// What secures the WebSocket listener by TLS (`--websocket-secure-support`); it then takes no plain WebSocket.
     pub websocket_tls: Option<TlsFiles>,
-    /// Addresses under which others reach this node (`--nat=extip:…`), announced through identify.
+    /// Addresses under which others reach this node (`--nat=extip:…`, `--ext-multiaddr`), announced through identify.
     pub external_addresses: Vec<Multiaddr>,
+    /// Whether the addresses of the listeners are announced besides (not with `--ext-multiaddr-only`).
+    pub announce_listen: bool,
     /// The Waku cluster (`--cluster-id`). A peer that answers another one is disconnected.
     pub cluster_id: u16,
     /// The shards of the node (`--shard`), told to every peer through metadata until other ones are joined or these are left.
@@ -41,6 +45,9 @@ pub struct NetConfig {
     pub static_peers: Vec<Multiaddr>,
     /// The most connections that are open at once, both directions together (`--max-connections`).
     pub max_connections: u32,
+    /// The most relay peers that may come by themselves (`--relay-service-ratio`); one more is disconnected, so that relay leaves light
+    /// clients their part of the connections.
+    pub relay_incoming_max: usize,
     /// The most peers that may come from one IP address (`--ip-colocation-limit`); 0 for no limit.
     pub ip_colocation_limit: usize,
     /// Outgoing connections that are striven for among the peers that are known.
@@ -83,15 +90,18 @@ impl NetConfig {
     pub fn new(key: NodeKey) -> Self {
         Self {
             key,
+            listen: true,
             listen_address: Ipv4Addr::UNSPECIFIED.into(),
             tcp_port: 60_000,
             websocket_port: Some(8_000),
             websocket_tls: None,
             external_addresses: Vec::new(),
+            announce_listen: true,
             cluster_id: 0,
             shards: vec![0],
             static_peers: Vec::new(),
             max_connections: 150,
+            relay_incoming_max: usize::MAX,
             ip_colocation_limit: 5,
             // nwaku's for 150 connections: half of them are for relay, and a third of these go out.
             outgoing_wanted: 25,

@@ -11,6 +11,7 @@ use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::census::{Census, ConnectError, Connecting, Origin};
 use crate::config::NetConfig;
 use crate::counters;
 use crate::error::{PublishError, ReportError, SubscribeError};
@@ -26,6 +27,9 @@ pub(crate) const VERDICTS_MAX: usize = 4_096;
 /// Verdicts that find room in the channel together or not at all.
 const VERDICTS_AT_ONCE: usize = 64;
 
+/// Who asks for a connection waits no longer; the dial itself has ten seconds, and the handshakes come after.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// What the task is asked to do.
 pub(crate) enum Command {
     Publish(Publication),
@@ -34,7 +38,9 @@ pub(crate) enum Command {
     Peers { reply: oneshot::Sender<Vec<PeerInfo>> },
     MeshSizes { reply: oneshot::Sender<Vec<(String, usize)>> },
     Subscribers { topic: String, reply: oneshot::Sender<usize> },
-    Learn { addresses: Vec<Multiaddr> },
+    Learn { addresses: Vec<Multiaddr>, origin: Origin },
+    Census { reply: oneshot::Sender<Census> },
+    Connect { address: Multiaddr, reply: Connecting },
     Known { reply: oneshot::Sender<usize> },
 }
 
@@ -90,6 +96,12 @@ impl NetHandle {
     /// The addresses announced besides (`--nat=extip:…`), in the same form.
     pub fn external_addresses(&self) -> Vec<Multiaddr> {
         self.named(&self.shared.external_addresses)
+    }
+
+    /// What is announced of these: the external addresses, and those listened on unless they are kept back (`--ext-multiaddr-only`).
+    pub fn announced_addresses(&self) -> Vec<Multiaddr> {
+        let listened = if self.shared.config.announce_listen { self.listen_addresses() } else { Vec::new() };
+        [self.external_addresses(), listened].concat()
     }
 
     fn named(&self, addresses: &[Multiaddr]) -> Vec<Multiaddr> {
@@ -223,9 +235,27 @@ impl NetHandle {
 
     /// Makes addresses of peers known, each with `/p2p/…` at its end. The peers are dialled while too few connections go out, and left for
     /// longer and longer when they cannot be reached. Those that are too many push out who gave no sign of life for the longest.
-    pub async fn learn(&self, addresses: Vec<Multiaddr>) {
+    pub async fn learn(&self, addresses: Vec<Multiaddr>, origin: Origin) {
         // A network that has stopped needs to know nobody.
-        let _ = self.commands.send(Command::Learn { addresses }).await;
+        let _ = self.commands.send(Command::Learn { addresses, origin }).await;
+    }
+
+    /// Everybody who is known, and what the router thinks of them; empty when the network has stopped.
+    pub async fn census(&self) -> Census {
+        self.ask(|reply| Command::Census { reply }).await.unwrap_or_default()
+    }
+
+    /// Connects to the peer that `address` names by `/p2p/…` at its end, and waits for the connection. One that is connected already is no
+    /// error.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`].
+    pub async fn connect(&self, address: Multiaddr) -> Result<PeerId, ConnectError> {
+        let connected = self.ask(|reply| Command::Connect { address, reply });
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, connected).await;
+        let timed_out = ConnectError::TimedOut { seconds: CONNECT_TIMEOUT.as_secs() };
+        connected.map_err(|_| timed_out)?.unwrap_or(Err(ConnectError::Stopped))
     }
 
     /// Peers that are known, connected or not; 0 when the network has stopped.

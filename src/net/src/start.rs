@@ -112,6 +112,9 @@ async fn launch<R: Relay + Send>(
 type Listeners = Vec<(ListenerId, &'static str)>;
 
 fn open<R: Relay>(config: &NetConfig, swarm: &mut Swarm<Behaviour<R>>) -> Result<Listeners, NetError> {
+    if !config.listen {
+        return Ok(Listeners::new());
+    }
     let tcp = |port| Multiaddr::from(config.listen_address).with(Protocol::Tcp(port));
     let mut wanted = vec![(tcp(config.tcp_port), config.tcp_port, TCP_FLAG)];
     if let Some(port) = config.websocket_port {

@@ -1,5 +1,5 @@
 //! The keys of nwaku that this version accepts, so that an operator's configuration starts, but does not act on. Each one
-//! given causes one warning; one that asks for a protection causes a loud one.
+//! given causes one warning; one that asks for a protection which is not there is refused.
 
 use super::key::{Group, Key};
 use super::kind::Kind;
@@ -22,35 +22,15 @@ const fn secret(name: &'static str, group: Group, help: &'static str) -> Key {
 
 /// The second part of the table of keys.
 pub(super) const ACCEPTED: &[Key] = &[
-    text("preset", Group::Network, "A named network.").protection(
-        "the network's cluster, shards, size limit and RLN checks are NOT applied; set cluster-id, num-shards-in-network and \
-         max-msg-size yourself, and do not rely on messages being rate limited",
-    ),
-    text("content-topic", Group::Network, "A content topic to subscribe to; may be repeated.")
-        .repeatable()
-        .consequence("subscribe with shard instead"),
-    text("protected-shard", Group::Network, "A shard and the public key that signs its messages; may be repeated.")
-        .repeatable()
-        .protection("signatures on that shard are NOT checked, and anyone can publish there"),
-    text("ext-multiaddr", Group::Endpoints, "An external multiaddress to announce; may be repeated.")
-        .repeatable()
-        .consequence("announce an address with nat=extip:IP instead"),
-    flag("ext-multiaddr-only", Group::Endpoints, "Whether only external multiaddresses are announced.")
-        .consequence("the listen addresses are announced too"),
-    text("dns4-domain-name", Group::Endpoints, "The domain name of the node's public IPv4 address."),
     text("local-storage-path", Group::Endpoints, "The folder of the node's own files."),
-    text("entry-node", Group::Peers, "A node through which to enter the network; may be repeated.")
-        .repeatable()
-        .consequence("connect to peers with staticnode instead"),
     text("entry-layer", Group::Peers, "The part of the interface that is started."),
-    text("relay-service-ratio", Group::Peers, "How connections are divided between relay and services."),
-    number("max-relay-peers", Group::Peers, "The most relay peers."),
     flag("relay-client", Group::Peers, "Whether the node uses a circuit relay to be reached behind a NAT."),
     flag("relay-peer-exchange", Group::Relay, "Whether relay peers tell each other of peers when pruning."),
     flag("relay-shard-manager", Group::Relay, "Whether peers are chosen by their shards."),
     flag("reliability", Group::Relay, "Whether delivery is verified against store nodes."),
-    flag("rln-relay", Group::Relay, "Whether messages need a rate-limit proof (RLN).").protection(
-        "messages are relayed and archived WITHOUT any check of rate-limit proofs, and those published here carry none",
+    flag("rln-relay", Group::Relay, "Whether messages need a rate-limit proof (RLN).").refused(
+        "this version cannot check rate-limit proofs (RLN), so it would relay what the network must reject; give rln-relay=false to take \
+         part without the check",
     ),
     flag("rln-relay-dynamic", Group::Relay, "Whether the RLN group is on a chain."),
     secret("rln-relay-cred-path", Group::Relay, "The file of the RLN credential."),
@@ -71,8 +51,6 @@ pub(super) const ACCEPTED: &[Key] = &[
     number("store-sync-interval", Group::Store, "The seconds between two reconciliations."),
     number("store-sync-range", Group::Store, "The seconds of messages that are reconciled."),
     number("store-sync-relay-jitter", Group::Store, "The seconds allowed for messages still on their way."),
-    flag("rest-admin", Group::Servers, "Whether REST has the administrator's routes."),
-    text("rest-allow-origin", Group::Servers, "A web origin that may use REST; may be repeated.").repeatable(),
     flag("metrics-logging", Group::Servers, "Whether metrics are logged as well."),
     flag("discv5-enr-auto-update", Group::Discovery, "Whether the node's ENR follows what its peers observe."),
     number("discv5-table-ip-limit", Group::Discovery, "The most nodes of one IP address in the routing table."),
@@ -82,7 +60,7 @@ pub(super) const ACCEPTED: &[Key] = &[
     flag("enable-kad-discovery", Group::Discovery, "Whether peers are found by Kademlia."),
     text("kad-bootstrap-node", Group::Discovery, "A node to start Kademlia from; may be repeated.").repeatable(),
     flag("mix", Group::Discovery, "Whether the mix protocol is mounted.")
-        .protection("messages are NOT sent through a mix network, and their origin is not hidden"),
+        .refused("this version has no mix network, so the origin of messages would not be hidden; give mix=false"),
     secret("mixkey", Group::Discovery, "The private key of the mix protocol."),
     flag("quic-support", Group::Transports, "Whether peers may connect by QUIC."),
     Key::accepted("quic-port", Kind::Port, Group::Transports, "The UDP port of QUIC."),

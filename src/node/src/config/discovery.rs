@@ -53,24 +53,25 @@ pub struct Discovery {
     pub discv5_udp_port: Option<u16>,
     /// Records of the nodes to ask first, as text.
     pub discv5_bootstrap_nodes: Vec<String>,
-    /// The list in the DNS, if it is to be read.
-    pub dns_url: Option<String>,
-    /// DNS servers to ask for it; the system's when there are none.
+    /// The lists in the DNS that are to be read.
+    pub dns_urls: Vec<String>,
+    /// DNS servers to ask for them; the system's when there are none.
     pub dns_servers: Vec<IpAddr>,
 }
 
 impl Discovery {
-    /// The typed form of settings in which no fault was found.
-    pub(super) fn from_settings(settings: &Settings) -> Self {
+    /// The typed form of settings in which no fault was found, with the `records` and `lists` of entry nodes.
+    pub(super) fn from_settings(settings: &Settings, records: Vec<String>, lists: Vec<String>) -> Self {
         let port = rules::shifted_port(settings, "discv5-udp-port").unwrap_or_default();
         let servers = settings.of("dns-addrs-name-server").values.iter().filter_map(|value| match value {
             Value::Address(address) => Some(*address),
             _ => None,
         });
+        let named = if settings.bool("dns-discovery") { settings.texts("dns-discovery-url") } else { Vec::new() };
         Self {
             discv5_udp_port: settings.bool("discv5-discovery").then_some(port),
-            discv5_bootstrap_nodes: settings.texts("discv5-bootstrap-node"),
-            dns_url: settings.texts("dns-discovery-url").pop().filter(|_| settings.bool("dns-discovery")),
+            discv5_bootstrap_nodes: [settings.texts("discv5-bootstrap-node"), records].concat(),
+            dns_urls: [named, lists].concat(),
             dns_servers: servers.collect(),
         }
     }

@@ -158,6 +158,16 @@ pub enum ConfigError {
         /// How many shards the network has.
         count: u16,
     },
+    /// What this version does not do, and what would be believed in wrongly if it were left out in silence.
+    #[error("{key} ({place}) is refused: {reason}")]
+    Refused {
+        /// The key.
+        key: &'static str,
+        /// Who gave it.
+        place: Source,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// A key that does nothing without another one.
     #[error("{key} ({place}) needs {needed} as well; give both, or neither")]
     Needs {

@@ -49,9 +49,9 @@ impl Key {
         self
     }
 
-    /// The same accepted key, for a protection the operator would wrongly believe in: its warning is loud.
-    pub const fn protection(mut self, sentence: &'static str) -> Self {
-        self.effect = Effect::AcceptedProtection(sentence);
+    /// The same key, which may only be given to say no: whoever gives it for more would believe in a protection that is not there.
+    pub const fn refused(mut self, reason: &'static str) -> Self {
+        self.effect = Effect::Refused(reason);
         self
     }
 
@@ -87,8 +87,8 @@ pub enum Effect {
     Effective,
     /// It only warns; the text, if any, says what follows.
     Accepted(&'static str),
-    /// It warns loudly, since the key asks for a protection that is not there; the text says which.
-    AcceptedProtection(&'static str),
+    /// It does not start, since the key asks for a protection that is not there; the text says which, and what to do.
+    Refused(&'static str),
 }
 
 /// The headings of help and printed configurations, in their order.

@@ -8,9 +8,15 @@ use levada_discovery::Record;
 use levada_discovery::dns::Link;
 use levada_engine::Affinity;
 
+use levada_net::{Multiaddr, peer_address};
+use levada_wire::waku::sharding::shard_of;
+
 use super::nat::Nat;
 use super::node_key::NodeKey;
+use super::preset::Preset;
+use super::protected::ProtectedShard;
 use super::rate_limit;
+use super::relay_share::Ratio;
 use super::size::{format_bytes, parse_bytes};
 
 /// Which values a key takes.
@@ -52,10 +58,24 @@ pub enum Kind {
     Nat,
     /// The node's private key.
     NodeKey,
-    /// A multiaddress, checked here only to begin with `/`; the network reads the rest.
+    /// The multiaddress of a peer, of a transport that the node has.
     Multiaddr,
+    /// Any multiaddress.
+    AnyMultiaddr,
+    /// A multiaddress of a peer, a node record, or a list in the DNS.
+    EntryNode,
+    /// The name of a network, or nothing.
+    Preset,
+    /// A content topic that autosharding can read (23/WAKU2-TOPICS).
+    ContentTopic,
+    /// A shard, a colon, and a public key.
+    ProtectedShard,
+    /// A name in the DNS.
+    DomainName,
     /// The URL of an archive, as [`levada_archive::DatabaseUrl`] reads it.
     DatabaseUrl,
+    /// Two parts of a hundred.
+    Ratio,
     /// What an archive keeps, as [`levada_archive::RetentionPolicy`] reads it.
     RetentionPolicy,
     /// `none`, or the URL of an archive.
@@ -114,7 +134,19 @@ impl Kind {
             Self::Choice(words) => {
                 words.iter().find(|word| word.eq_ignore_ascii_case(text)).map(|word| Value::Text((*word).to_owned()))
             }
-            Self::Multiaddr => (text.starts_with('/') && text.len() > 1 && is_printable(text)).then(|| text.into()),
+            Self::Multiaddr => is_peer(text).then(|| text.into()),
+            Self::AnyMultiaddr => {
+                (text.len() > 1 && is_printable(text) && text.parse::<Multiaddr>().is_ok()).then(|| text.into())
+            }
+            Self::EntryNode => {
+                let is_entry = is_peer(text) || text.parse::<Record>().is_ok() || text.parse::<Link>().is_ok();
+                is_entry.then(|| text.into())
+            }
+            Self::Preset if text.is_empty() => Some("".into()),
+            Self::Preset => Preset::named(text).map(|preset| preset.name.into()),
+            Self::ContentTopic => (is_printable(text) && shard_of(text, 1).is_ok()).then(|| text.into()),
+            Self::ProtectedShard => ProtectedShard::parse(text).map(|_| text.into()),
+            Self::DomainName => is_domain_name(text).then(|| text.into()),
             Self::DatabaseUrl => is_database_url(text).then(|| text.into()),
             Self::RetentionPolicy => {
                 (is_printable(text) && text.parse::<RetentionPolicy>().is_ok()).then(|| text.into())
@@ -122,6 +154,7 @@ impl Kind {
             Self::Archive => (text == "none" || is_database_url(text)).then(|| text.into()),
             Self::Path => (!text.is_empty() && is_printable(text)).then(|| text.into()),
             Self::RateLimit => rate_limit::Entry::parse(text).map(|_| text.into()),
+            Self::Ratio => Ratio::parse(text).map(|_| text.into()),
             Self::NodeRecord => text.parse::<Record>().is_ok().then(|| text.into()),
             Self::DnsTree => text.parse::<Link>().is_ok().then(|| text.into()),
             Self::Text | Self::Secret => is_printable(text).then(|| text.into()),
@@ -147,12 +180,25 @@ impl Kind {
             Self::Address => "an IPv4 or IPv6 address".to_owned(),
             Self::Nat => "any, none or extip:IP-ADDRESS".to_owned(),
             Self::NodeKey => "64 hexadecimal digits that are a secp256k1 private key".to_owned(),
-            Self::Multiaddr => "a multiaddress such as /ip4/192.0.2.1/tcp/60000/p2p/PEER-ID".to_owned(),
+            Self::Multiaddr | Self::AnyMultiaddr => {
+                "a multiaddress such as /ip4/192.0.2.1/tcp/60000/p2p/PEER-ID".to_owned()
+            }
+            Self::EntryNode => {
+                "a multiaddress such as /ip4/192.0.2.1/tcp/60000/p2p/PEER-ID, a record enr:..., or a list enrtree://KEY@NAME"
+                    .to_owned()
+            }
+            Self::Preset => format!("one of {}", Preset::names().join(", ")),
+            Self::ContentTopic => "a content topic such as /my-app/1/chat/proto".to_owned(),
+            Self::ProtectedShard => {
+                "SHARD:KEY, a shard from 0 to 1023 and a secp256k1 public key of 66 or 130 hexadecimal digits".to_owned()
+            }
+            Self::DomainName => "a domain name such as node.example.org".to_owned(),
             Self::DatabaseUrl => DATABASE_URL_EXPECTED.to_owned(),
             Self::RetentionPolicy => RETENTION_EXPECTED.to_owned(),
             Self::Archive => format!("none or {DATABASE_URL_EXPECTED}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Path => "a path without control characters".to_owned(),
+            Self::Ratio => "two parts of a hundred, such as 60:40".to_owned(),
             Self::RateLimit => {
                 "REQUESTS/PERIOD, such as 30/1m, with the unit h, m, s or ms, and before it, if it is for one service, \
                  store:, lightpush:, px: or filter:"
@@ -178,13 +224,19 @@ impl Kind {
             Self::Address => "IP",
             Self::Nat => "METHOD",
             Self::NodeKey => "HEX",
-            Self::Multiaddr => "MULTIADDR",
+            Self::Multiaddr | Self::AnyMultiaddr => "MULTIADDR",
+            Self::EntryNode => "NODE",
+            Self::Preset => "NAME",
+            Self::ContentTopic => "TOPIC",
+            Self::ProtectedShard => "SHARD:KEY",
+            Self::DomainName => "DOMAIN",
             Self::DatabaseUrl => "URL",
             Self::RetentionPolicy => "POLICY",
             Self::Archive => "ARCHIVE",
             Self::Choice(_) => "WORD",
             Self::Path => "PATH",
             Self::RateLimit => "LIMIT",
+            Self::Ratio => "RELAY:SERVICES",
             Self::NodeRecord => "ENR",
             Self::DnsTree => "URL",
             Self::Text | Self::Secret => "TEXT",
@@ -234,6 +286,23 @@ fn parse_seconds(text: &str, max: u32) -> Option<Duration> {
 
 fn is_printable(text: &str) -> bool {
     text.len() <= TEXT_BYTES_MAX && !text.chars().any(char::is_control)
+}
+
+/// The network itself says whom it can dial.
+fn is_peer(text: &str) -> bool {
+    is_printable(text) && peer_address(text).is_ok()
+}
+
+/// Labels of letters, digits and hyphens (RFC 1123).
+fn is_domain_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        (1..=63).contains(&label.len())
+            && label.bytes().all(is_inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
 }
 
 /// The archive itself says which URLs it can open.
@@ -319,6 +388,18 @@ mod tests {
         assert!(Kind::Multiaddr.parse("/dns4/node.example/tcp/1").is_some());
         assert_eq!(Kind::Multiaddr.parse("127.0.0.1:60000"), None);
         assert_eq!(Kind::Multiaddr.parse("/"), None);
+        assert_eq!(Kind::Multiaddr.parse("/ip4/192.0.2.1/udp/1/quic-v1"), None, "a transport the node does not have");
+        assert!(Kind::AnyMultiaddr.parse("/ip4/192.0.2.1/udp/1/quic-v1").is_some());
+        assert!(Kind::DomainName.parse("node-1.example.org").is_some());
+        for text in ["", ".", "a..b", "-a", "a-", "a_b", "/dns4/a", "é.org", &"a".repeat(64)] {
+            assert_eq!(Kind::DomainName.parse(text), None, "{text}");
+        }
+        assert!(Kind::ContentTopic.parse("/0/app/1/name/proto").is_some());
+        for text in ["", "app", "/app/1/name", "/1/app/1/name/proto"] {
+            assert_eq!(Kind::ContentTopic.parse(text), None, "{text}");
+        }
+        assert_eq!(Kind::Preset.parse("TWN"), Some("twn".into()));
+        assert_eq!(Kind::Preset.parse("mars"), None);
         assert_eq!(Kind::Text.parse("a\nb"), None);
         assert_eq!(Kind::Text.parse(&"a".repeat(TEXT_BYTES_MAX + 1)), None);
         assert_eq!(Kind::Choice(&["TEXT", "JSON"]).parse("json"), Some("JSON".into()));

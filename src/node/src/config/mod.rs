@@ -14,8 +14,12 @@ pub(crate) mod flags;
 mod key;
 mod kind;
 mod nat;
+mod network;
 mod node_key;
+mod preset;
+mod protected;
 mod rate_limit;
+mod relay_share;
 mod render;
 mod rules;
 mod services;
@@ -35,6 +39,7 @@ use std::time::Duration;
 
 use levada_archive::{DatabaseUrl, PostgresSchema, RetentionPolicy, StoreIo};
 use levada_engine::Affinity;
+use levada_stages::signed::SignerKey;
 
 pub(crate) use choice::choice;
 pub use choice::{LogFormat, LogLevel, Transport, WaitPreset};
@@ -44,7 +49,10 @@ pub(crate) use key::quoted;
 pub use key::{Effect, Group, Key, Table};
 pub use kind::{Kind, Value};
 pub use nat::Nat;
+use network::EntryNodes;
 pub use node_key::NodeKey;
+use preset::Preset;
+pub use protected::ProtectedShard;
 pub use rate_limit::{RateLimits, Service};
 pub use render::render_default;
 pub use settings::{Setting, Settings};
@@ -63,6 +71,8 @@ pub struct Config {
     pub shards: Vec<u16>,
     /// The number of shards for autosharding; 0 for static sharding.
     pub num_shards_in_network: u16,
+    /// The shards whose messages must be signed, and by whom.
+    pub protected_shards: Vec<ProtectedShard>,
     /// The largest encoded message, in bytes (`max-msg-size`).
     pub max_msg_bytes: usize,
     /// The private key; `None` to make one at start.
@@ -73,6 +83,12 @@ pub struct Config {
     pub tcp_port: u16,
     /// How the node learns its public address.
     pub nat: Nat,
+    /// Multiaddresses to announce besides.
+    pub ext_multiaddrs: Vec<String>,
+    /// Whether only those are announced.
+    pub ext_multiaddr_only: bool,
+    /// The name under which the node is reached.
+    pub dns4_domain_name: Option<String>,
     /// What the node calls itself in identify.
     pub agent_string: String,
     /// Whether peers may connect by WebSocket.
@@ -83,10 +99,12 @@ pub struct Config {
     pub websocket_secure: Option<TlsFiles>,
     /// Whose Noise, yamux and mplex secure and divide connections.
     pub transport: Transport,
-    /// The multiaddresses of peers to stay connected to, of which only the first `/` is checked.
+    /// The multiaddresses of peers to stay connected to: static nodes and entry nodes.
     pub static_nodes: Vec<String>,
     /// The most connections to peers.
     pub max_connections: u32,
+    /// The most of them that are for relay.
+    pub relay_peers_max: u32,
     /// The most peers from one IP address; 0 for no limit.
     pub ip_colocation_limit: usize,
     /// Whether peers are pinged.
@@ -145,6 +163,10 @@ pub struct Config {
     pub rest_port: u16,
     /// How many relayed messages are kept for REST clients.
     pub rest_relay_cache_capacity: usize,
+    /// Whether REST has the administrator's routes.
+    pub rest_admin: bool,
+    /// Web origins whose pages may use REST, with wildcards.
+    pub rest_allow_origin: Vec<String>,
     /// Whether metrics are served.
     pub metrics_server: bool,
     /// Their address.
@@ -209,7 +231,13 @@ impl Config {
             Some((name, source)) if !name.is_empty() => file::read(&NODE, Path::new(name), source, &mut errors),
             _ => Vec::new(),
         };
-        let settings = Settings::resolve(&NODE, &[flags, environment, file], &mut errors);
+        let given = [flags, environment, file];
+        let preset = Preset::of(&given);
+        let decided = preset.map(|preset| preset.decisions(&NODE)).unwrap_or_default();
+        let proposed = preset.map(|preset| preset.proposals(&NODE)).unwrap_or_default();
+        warnings.extend(preset::overruled(&decided, &given));
+        let [flags, environment, file] = given;
+        let settings = Settings::resolve(&NODE, &[decided, flags, environment, file, proposed], &mut errors);
         rules::check(&settings, &mut errors);
         if !errors.is_empty() {
             return Err(ConfigErrors(errors));
@@ -233,36 +261,38 @@ impl Config {
         self.shards.iter().map(|shard| format!("/waku/2/rs/{}/{shard}", self.cluster_id)).collect()
     }
 
+    /// The pubsub topics on which messages must be signed, and by whom.
+    pub fn protected_topics(&self) -> impl Iterator<Item = (String, SignerKey)> + '_ {
+        let topic =
+            |shard: &ProtectedShard| (format!("/waku/2/rs/{}/{}", self.cluster_id, shard.shard), shard.key.clone());
+        self.protected_shards.iter().map(topic)
+    }
+
     /// The typed form of settings in which no fault was found.
     fn from_settings(settings: &Settings) -> Self {
-        const TABLED: &str = "the table allows only these words";
-        const CHECKED: &str = "its kind has read it";
         let port = |name| rules::shifted_port(settings, name).unwrap_or_default();
-        let address = |name| match settings.value(name) {
-            Value::Address(address) => *address,
-            _ => unreachable!("{name} is declared an address"),
-        };
-        let Value::Nat(nat) = settings.value("nat") else { unreachable!("nat is declared so") };
-        let node_key = settings.of("nodekey").values.first().and_then(|value| match value {
-            Value::NodeKey(key) => Some(key.clone()),
-            _ => None,
-        });
+        let entry = EntryNodes::of(settings);
         Self {
             cluster_id: settings.number("cluster-id"),
             shards: rules::subscribed_shards(settings),
             num_shards_in_network: settings.number("num-shards-in-network"),
+            protected_shards: rules::protected_shards(settings),
             max_msg_bytes: settings.number("max-msg-size"),
-            node_key,
-            listen_address: address("listen-address"),
+            node_key: settings.node_key(),
+            listen_address: settings.address("listen-address"),
             tcp_port: port("tcp-port"),
-            nat: *nat,
+            nat: settings.nat(),
+            ext_multiaddrs: settings.texts("ext-multiaddr"),
+            ext_multiaddr_only: settings.bool("ext-multiaddr-only"),
+            dns4_domain_name: settings.texts("dns4-domain-name").pop(),
             agent_string: settings.text("agent-string").to_owned(),
             websocket_support: settings.bool("websocket-support"),
             websocket_port: port("websocket-port"),
             websocket_secure: rules::tls_files(settings),
             transport: Transport::named(settings.text("transport")).expect(TABLED),
-            static_nodes: settings.texts("staticnode"),
+            static_nodes: [settings.texts("staticnode"), entry.multiaddrs].concat(),
             max_connections: settings.number("max-connections"),
+            relay_peers_max: relay_share::relay_peers_max(settings),
             ip_colocation_limit: settings.number("ip-colocation-limit"),
             keep_alive: settings.bool("keep-alive"),
             peer_persistence: settings.bool("peer-persistence"),
@@ -283,17 +313,19 @@ impl Config {
             lightpush_node: settings.texts("lightpushnode").pop(),
             peer_exchange: settings.bool("peer-exchange"),
             peer_exchange_node: settings.texts("peer-exchange-node").pop(),
-            discovery: Discovery::from_settings(settings),
+            discovery: Discovery::from_settings(settings, entry.records, entry.lists),
             store_message_retention_policy: settings.text("store-message-retention-policy").parse().expect(CHECKED),
             store_io: settings.text("store-io").parse().expect(TABLED),
             store_max_num_db_connections: settings.number("store-max-num-db-connections"),
             store_backlog_bytes: settings.number("store-backlog-bytes"),
             rest: settings.bool("rest"),
-            rest_address: address("rest-address"),
+            rest_address: settings.address("rest-address"),
             rest_port: port("rest-port"),
             rest_relay_cache_capacity: settings.number("rest-relay-cache-capacity"),
+            rest_admin: settings.bool("rest-admin"),
+            rest_allow_origin: settings.texts("rest-allow-origin"),
             metrics_server: settings.bool("metrics-server"),
-            metrics_server_address: address("metrics-server-address"),
+            metrics_server_address: settings.address("metrics-server-address"),
             metrics_server_port: port("metrics-server-port"),
             log_level: LogLevel::named(settings.text("log-level")).expect(TABLED),
             log_format: LogFormat::named(settings.text("log-format")).expect(TABLED),
@@ -315,3 +347,7 @@ impl Loaded {
         render::render(self)
     }
 }
+
+/// Why reading a text again cannot fail.
+const TABLED: &str = "the table allows only these words";
+const CHECKED: &str = "its kind has read it";

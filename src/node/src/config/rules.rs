@@ -1,12 +1,17 @@
 //! What keys mean together: ports that must differ, shards that must exist, and what deserves a warning.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
+
+use levada_wire::waku::sharding::shard_of;
 
 use super::TlsFiles;
 use super::error::ConfigError;
 use super::kind::Value;
 use super::nat::Nat;
+use super::preset::Preset;
+use super::protected::ProtectedShard;
 use super::settings::Settings;
 
 /// The listening ports, each with the key of its address and, if it can be off, the key that says so.
@@ -47,16 +52,30 @@ pub(crate) fn shifted_port(settings: &Settings, name: &str) -> Option<u16> {
     }
 }
 
-/// The shards to subscribe to, sorted, each once.
+/// The shards to subscribe to, sorted, each once: those of `shard`, all of them without it, and those of the content topics.
 pub(crate) fn subscribed_shards(settings: &Settings) -> Vec<u16> {
     let mut shards: Vec<u16> = settings.numbers("shard");
+    let count: u16 = settings.number("num-shards-in-network");
+    if shards.is_empty() {
+        shards = match count {
+            0 if settings.number::<u16>("cluster-id") == 0 => vec![0],
+            count => (0..count).collect(),
+        };
+    }
+    shards.extend(settings.texts("content-topic").iter().filter_map(|topic| shard_of(topic, count).ok()));
     shards.sort_unstable();
     shards.dedup();
-    match settings.number("num-shards-in-network") {
-        _ if !shards.is_empty() => shards,
-        0u16 if settings.number::<u16>("cluster-id") == 0 => vec![0],
-        count => (0..count).collect(),
-    }
+    shards
+}
+
+/// The protected shards and their keys, in the order given.
+pub(crate) fn protected_shards(settings: &Settings) -> Vec<ProtectedShard> {
+    settings.texts(PROTECTED).iter().filter_map(|text| ProtectedShard::parse(text)).collect()
+}
+
+/// The network that is named, if one is.
+pub(crate) fn preset(settings: &Settings) -> Option<&'static Preset> {
+    Preset::named(settings.texts("preset").first()?)
 }
 
 /// The files of the secured WebSocket port, if it is to be secured.
@@ -73,7 +92,47 @@ pub(crate) fn check(settings: &Settings, errors: &mut Vec<ConfigError>) {
     check_shift(settings, errors);
     check_ports(settings, errors);
     check_shards(settings, errors);
+    check_topics(settings, errors);
+    check_announced(settings, errors);
     check_tls(settings, errors);
+    errors.extend(settings.iter().filter_map(|setting| setting.refusal()));
+    check_preset(settings, errors);
+}
+
+const PROTECTED: &str = "protected-shard";
+
+/// A network that relies on rate-limit proofs is entered without them only by who says so.
+fn check_preset(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    let Some(preset) = preset(settings).filter(|preset| preset.needs_rln) else { return };
+    let rln = settings.of("rln-relay");
+    if settings.are_sound(&["rln-relay"]) && rln.values.is_empty() {
+        errors.push(ConfigError::Refused {
+            key: "preset",
+            place: settings.of("preset").source.clone(),
+            reason: format!(
+                "messages of {} carry rate-limit proofs (RLN), which this version cannot check; give rln-relay=false to take part \
+                 without the check",
+                preset.name
+            ),
+        });
+    }
+}
+
+/// Content topics have a shard only where shards are spread by them.
+fn check_topics(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    const COUNT: &str = "num-shards-in-network";
+    let topics = settings.of("content-topic");
+    let is_given = !topics.values.is_empty() && settings.are_sound(&["content-topic", COUNT]);
+    if is_given && settings.number::<u16>(COUNT) == 0 {
+        errors.push(ConfigError::Needs { key: "content-topic", place: topics.source.clone(), needed: COUNT });
+    }
+}
+
+fn check_announced(settings: &Settings, errors: &mut Vec<ConfigError>) {
+    let (only, addresses) = ("ext-multiaddr-only", "ext-multiaddr");
+    if settings.are_sound(&[only, addresses]) && settings.bool(only) && settings.of(addresses).values.is_empty() {
+        errors.push(ConfigError::Needs { key: only, place: settings.of(only).source.clone(), needed: addresses });
+    }
 }
 
 const TLS_KEY: &str = "websocket-secure-key-path";
@@ -92,7 +151,9 @@ fn check_tls(settings: &Settings, errors: &mut Vec<ConfigError>) {
 }
 
 fn check_shift(settings: &Settings, errors: &mut Vec<ConfigError>) {
-    for listener in LISTENERS {
+    // Discovery v5 is on UDP, where it meets no other listener.
+    let discovery = Listener { port: "discv5-udp-port", address: "listen-address", switch: Some("discv5-discovery") };
+    for listener in LISTENERS.iter().chain([&discovery]) {
         let is_readable = settings.are_sound(&[listener.port, "ports-shift"]) && listener.is_on(settings);
         if is_readable && shifted_port(settings, listener.port).is_none() {
             let (port, shift) = (settings.number(listener.port), settings.number("ports-shift"));
@@ -136,6 +197,17 @@ fn check_shards(settings: &Settings, errors: &mut Vec<ConfigError>) {
             errors.push(ConfigError::ShardOutsideNetwork { shard, place: place.clone(), count });
         }
     }
+    let place = &settings.of(PROTECTED).source;
+    let mut earlier = BTreeSet::new();
+    for ProtectedShard { shard, .. } in protected_shards(settings) {
+        if count > 0 && shard >= count {
+            errors.push(ConfigError::ShardOutsideNetwork { shard, place: place.clone(), count });
+        }
+        if !earlier.insert(shard) {
+            let reason = format!("shard {shard} has two keys; give one");
+            errors.push(ConfigError::Refused { key: PROTECTED, place: place.clone(), reason });
+        }
+    }
 }
 
 /// Everything the operator should know of a configuration that can run.
@@ -153,6 +225,13 @@ pub(crate) fn warnings(settings: &Settings) -> Vec<String> {
         warnings.push(format!(
             "no shard of cluster {cluster} is subscribed, so nothing is relayed until a REST client subscribes; give shard, or \
              num-shards-in-network for all"
+        ));
+    }
+    if let Some(preset) = preset(settings).filter(|preset| preset.has_mix) {
+        warnings.push(format!(
+            "preset {} also has Kademlia and a mix network, which this version has not: peers are found by Discovery v5 and at the \
+             entry nodes, and no message is mixed",
+            preset.name
         ));
     }
     let nat = settings.of("nat");

@@ -68,6 +68,20 @@ pub(super) const SERVICES: &[Key] = &[
         "The multiaddress of a node that is asked for peers; it is connected to and stays so.",
     ),
     Key::new(
+        "relay-service-ratio",
+        Kind::Ratio,
+        "50:50",
+        Group::Peers,
+        "The parts of max-connections, of a hundred together, that are for relay and for services. Relay has no more than its part: a \
+         third of it goes out, and a relay peer that comes beyond the rest is disconnected.",
+    ),
+    Key::optional(
+        "max-relay-peers",
+        Kind::Number { min: 0, max: 100_000 },
+        Group::Peers,
+        "The most relay peers, instead of their part by relay-service-ratio.",
+    ),
+    Key::new(
         "ip-colocation-limit",
         Kind::Number { min: 0, max: 100_000 },
         "5",

@@ -1,11 +1,14 @@
 //! The value of every key after precedence: flag, then environment, then file, then default.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::error::ConfigError;
 use super::key::{Effect, Key, Table};
 use super::kind::{Kind, Value};
+use super::nat::Nat;
+use super::node_key::NodeKey;
 use super::source::{Given, Source};
 
 /// One key's value and where it came from. Its `Debug` form shows no secret.
@@ -74,6 +77,24 @@ impl Settings {
         *duration
     }
 
+    pub(crate) fn address(&self, name: &str) -> IpAddr {
+        let Value::Address(address) = self.value(name) else { unreachable!("{name} is declared an address") };
+        *address
+    }
+
+    pub(crate) fn nat(&self) -> Nat {
+        let Value::Nat(nat) = self.value("nat") else { unreachable!("nat is declared so") };
+        *nat
+    }
+
+    /// The private key, if one is given.
+    pub(crate) fn node_key(&self) -> Option<NodeKey> {
+        match self.of("nodekey").values.first() {
+            Some(Value::NodeKey(key)) => Some(key.clone()),
+            _ => None,
+        }
+    }
+
     /// A number whose declared bounds fit the type that the caller asks for.
     pub(crate) fn number<N: TryFrom<u64>>(&self, name: &str) -> N {
         narrow(self.value(name))
@@ -140,10 +161,18 @@ impl Setting {
             Effect::Effective => None,
             Effect::Accepted("") => Some(sentence),
             Effect::Accepted(consequence) => Some(format!("{sentence}: {consequence}")),
-            Effect::AcceptedProtection(loss) if self.asks_for_something() => {
-                Some(format!("SECURITY: {sentence}: {loss}"))
+            // It says no to what is not there anyway.
+            Effect::Refused(_) => None,
+        }
+    }
+
+    /// The fault that this key asks for a protection which is not there.
+    pub(crate) fn refusal(&self) -> Option<ConfigError> {
+        match self.key.effect {
+            Effect::Refused(reason) if self.asks_for_something() => {
+                Some(ConfigError::Refused { key: self.key.name, place: self.source.clone(), reason: reason.to_owned() })
             }
-            Effect::AcceptedProtection(_) => Some(sentence),
+            _ => None,
         }
     }
 

@@ -10,6 +10,8 @@ use super::key::Key;
 pub enum Source {
     /// Nobody gave one.
     Default,
+    /// The named network (`--preset`).
+    Preset(&'static str),
     /// A line of the configuration file, counted from 1.
     File {
         /// The file as the operator named it.
@@ -27,6 +29,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
+            Self::Preset(name) => write!(f, "preset {name}"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Environment(variable) => write!(f, "environment variable {variable}"),
             Self::Flag(name) => write!(f, "flag --{name}"),

@@ -1,5 +1,5 @@
-//! The one table of keys: what this version acts on here and in the modules `services` and `discovery`, what it only accepts in the
-//! `accepted` module.
+//! The one table of keys: what this version acts on here and in the modules `network`, `services` and `discovery`, what it only accepts
+//! in the `accepted` module.
 //!
 //! Names and defaults are nwaku v0.38.1's, except that `store`, `lightpush`, `rest`, `metrics-server` and `websocket-support` are on and
 //! the archive's file is Levada's own.
@@ -11,10 +11,11 @@ use super::choice::{LogFormat, LogLevel, Transport, WaitPreset};
 use super::discovery::DISCOVERY;
 use super::key::{Group, Key, Table};
 use super::kind::Kind;
+use super::network::NETWORK;
 use super::services::SERVICES;
 
 /// Every key of `levada run`.
-pub static NODE: Table = Table(&[EFFECTIVE, SERVICES, DISCOVERY, ACCEPTED]);
+pub static NODE: Table = Table(&[EFFECTIVE, NETWORK, SERVICES, DISCOVERY, ACCEPTED]);
 
 const EFFECTIVE: &[Key] = &[
     Key::optional(
@@ -201,6 +202,21 @@ const EFFECTIVE: &[Key] = &[
         "The address of the REST interface. Whoever reaches it can publish and subscribe.",
     ),
     Key::new("rest-port", Kind::Port, "8645", Group::Servers, "The port of the REST interface; 0 takes any free one."),
+    Key::new(
+        "rest-admin",
+        Kind::Bool,
+        "false",
+        Group::Servers,
+        "Whether REST has the administrator's routes, /admin/v1/…. Whoever reaches the REST port may then use them.",
+    ),
+    Key::optional(
+        "rest-allow-origin",
+        Kind::Text,
+        Group::Servers,
+        "A web origin whose pages may use REST, such as localhost:* or https://example.org, with * and ? as wildcards; may be repeated. \
+         * alone allows every page. Without any, browsers refuse pages of other origins.",
+    )
+    .repeatable(),
     Key::new(
         "rest-relay-cache-capacity",
         Kind::Number { min: 1, max: 1_000_000 },

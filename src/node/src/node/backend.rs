@@ -1,30 +1,38 @@
 //! The node as its REST interface sees it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use levada_archive::{Page, Query};
 use levada_engine::Held;
-use levada_net::NetHandle;
+use levada_net::{Multiaddr, NetHandle};
 use levada_stages::event::{EventCache, Interest};
 use levada_wire::waku::sharding::pubsub_topic_of;
 use levada_wire::waku::topics::PubsubTopic;
-use levada_wire::waku::{TopicTable, WakuRecord, filter, lightpush, peer_exchange};
+use levada_wire::waku::{TopicTable, WakuRecord};
+use tokio::time::timeout;
 
 use crate::node::discovery::Discovery;
+use crate::node::filter_client::Subscriber;
+use crate::node::health::Parts;
 use crate::node::in_order;
 use crate::node::ingress::Ingress;
+use crate::node::light_clients::LightClients;
+use crate::node::operator::Operator;
 use crate::node::publish::{self, SizeLimits, Tickets};
 use crate::node::store::Store;
 use crate::node::subscriptions::Subscriptions;
 use crate::rest::{
-    Backend, CachedMessage, ConnectionStatus, Health, HealthState, Info, NotSubscribed, ProtocolHealth, PublishError,
-    PublishMessage, Published, QueryError, Topic, TopicError,
+    Admin, Backend, CachedMessage, FilterClient, Health, HealthState, Info, LightpushVersion, NotSubscribed,
+    PublishError, PublishMessage, Published, PushError, QueryError, Topic, TopicError,
 };
 
 /// Everything REST asks of the node.
 pub struct NodeBackend {
+    /// Filter's client side.
+    pub filter_client: Subscriber,
     /// Where published messages enter.
     pub ingress: Arc<Ingress>,
     /// Who waits for them.
@@ -47,6 +55,10 @@ pub struct NodeBackend {
     pub message_bytes_max: usize,
     /// Whether relay is on.
     pub relay: bool,
+    /// Who asks services.
+    pub clients: LightClients,
+    /// What operators may do, if they may.
+    pub operator: Option<Operator>,
     /// Who signs the node's record, once it is there.
     pub discovery: Option<Arc<Discovery>>,
 }
@@ -155,60 +167,64 @@ impl Backend for NodeBackend {
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Page, QueryError>> {
         match &self.store {
             Some(store) => store.query(query).boxed(),
-            None => futures::future::ready(Err(QueryError::NotMounted)).boxed(),
+            None => async move { self.clients.query_any(&query).await }.boxed(),
         }
     }
 
-    fn health(&self) -> Health {
-        let peers = self.net.connected_count();
-        let mounted = |on| if on { HealthState::Ready } else { HealthState::NotMounted };
-        let state = if self.ingress.is_closed() { HealthState::ShuttingDown } else { HealthState::Ready };
-        let protocol = |name, state| ProtocolHealth { name, state, description: None };
-        let mut relay = protocol("Relay", mounted(self.relay));
-        if self.relay && peers == 0 {
+    fn filter(&self) -> &dyn FilterClient {
+        &self.filter_client
+    }
+
+    fn query_peer(&self, peer: Multiaddr, query: Query) -> BoxFuture<'_, Result<Page, QueryError>> {
+        async move { self.clients.query_at(peer, &query).await }.boxed()
+    }
+
+    fn push(
+        &self,
+        version: LightpushVersion,
+        pubsub_topic: Option<String>,
+        message: PublishMessage,
+    ) -> BoxFuture<'_, Result<u32, PushError>> {
+        self.clients.push(version, pubsub_topic, message).boxed()
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
+        async move {
+            // A network that does not answer in time is too busy to serve.
+            let census = timeout(CENSUS_TIME_MAX, self.net.census()).await;
+            let node = match &census {
+                _ if self.ingress.is_closed() => HealthState::ShuttingDown,
+                Ok(_) => HealthState::Ready,
+                Err(_) => HealthState::EventLoopLagging,
+            };
+            let (census, served) = (census.unwrap_or_default(), self.net.exchange().protocols());
+            let parts = Parts { relay: self.relay, store: self.store.is_some(), served: &served, census: &census };
             // Relay serves publishers and the archive without peers, so the node as a whole is ready.
-            (relay.state, relay.description) = (HealthState::NotReady, Some("no peer is connected".to_owned()));
+            Health { node, connection: parts.connection(), protocols: parts.protocols() }
         }
-        let mut protocols = vec![relay, protocol("Store", mounted(self.store.is_some()))];
-        let served = self.net.exchange().protocols();
-        protocols.extend(SERVICES.map(|(name, id)| protocol(name, mounted(served.contains(&id)))));
-        protocols.extend(ABSENT.map(|name| protocol(name, HealthState::NotMounted)));
-        let connection = match peers {
-            0 => ConnectionStatus::Disconnected,
-            peers if peers < HEALTHY_PEERS => ConnectionStatus::PartiallyConnected,
-            _ => ConnectionStatus::Connected,
-        };
-        Health { node: state, connection, protocols }
+        .boxed()
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        self.operator.as_ref().map(|operator| operator as &dyn Admin)
     }
 
     fn info(&self) -> Info {
-        let addresses = [self.net.external_addresses(), in_order(self.net.listen_addresses())].concat();
-        let listen_addresses = addresses.iter().map(ToString::to_string).collect();
+        let listen_addresses = in_order(self.net.announced_addresses()).iter().map(ToString::to_string).collect();
         let enr_uri = self.discovery.as_ref().map(|discovery| discovery.record().to_string()).unwrap_or_default();
         Info { listen_addresses, enr_uri }
     }
 }
-
-/// Services by the names that dashboards look for, and their protocols.
-const SERVICES: [(&str, &str); 4] = [
-    ("Filter", filter::SUBSCRIBE_PROTOCOL),
-    ("Lightpush", lightpush::PROTOCOL_V3),
-    ("Legacy Lightpush", lightpush::PROTOCOL_V2),
-    ("Peer Exchange", peer_exchange::PROTOCOL),
-];
-
-/// What this version does not have.
-const ABSENT: [&str; 3] = ["Rln Relay", "Rendezvous", "Mix"];
 
 const RELAY_OFF: &str = "relay is off on this node; start it with --relay=true";
 
 /// Shards of a cluster (51/WAKU2-RELAY-SHARDING).
 const SHARDS_MAX: u16 = 1_024;
 
-/// gossipsub's lower bound of a mesh (11/WAKU2-RELAY): with as many peers a message reaches the network.
-const HEALTHY_PEERS: usize = 4;
+/// How long the network may take to say who is connected.
+const CENSUS_TIME_MAX: Duration = Duration::from_secs(2);
 
-fn cached_message(held: &Held<WakuRecord>) -> CachedMessage {
+pub fn cached_message(held: &Held<WakuRecord>) -> CachedMessage {
     let (data, record) = (held.payload(), held.record());
     let meta = record.meta.of(data);
     CachedMessage {

@@ -51,6 +51,9 @@ pub enum StartError {
         /// The limit.
         shards_max: usize,
     },
+    /// An address to announce is none.
+    #[error("an address to announce cannot be read: {0}; change --ext-multiaddr")]
+    Announced(String),
     /// A shard could not be subscribed to.
     #[error("cannot subscribe to {topic}: {reason}")]
     Subscribe {

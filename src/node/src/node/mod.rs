@@ -5,9 +5,14 @@ mod discovery;
 pub(crate) mod egress;
 mod error;
 mod filter;
+mod filter_client;
+mod health;
 pub(crate) mod ingress;
+mod light_clients;
+mod operator;
 mod pages;
 mod peer_asker;
+mod peer_metrics;
 mod placement;
 mod publish;
 mod pusher;
@@ -26,6 +31,7 @@ use levada_archive::{DatabaseUrl, HELD_BYTES_DEFAULT, PostgresArchive, PostgresO
 use levada_engine::{Affinity, Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
 use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
 use levada_stages::filter::Limits;
+use levada_stages::signed::SignedShards;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::topics::PubsubTopic;
 use tokio::sync::{Notify, watch};
@@ -39,6 +45,7 @@ use crate::topology::{self, Ends, PathWorkers, Plan, Shared, TOPICS_MAX, Wakers}
 use backend::NodeBackend;
 use discovery::Discovery;
 use filter::Subscribers;
+use filter_client::Subscriber;
 use ingress::Ingress;
 use placement::NetWorkers;
 use publish::Tickets;
@@ -96,7 +103,8 @@ impl Node {
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         // What can be found wrong without touching anything comes first.
         let mut net_config = net_config(config)?;
-        let shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes, filter_limits(config));
+        let mut shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes, filter_limits(config));
+        shared.signed = Arc::new(SignedShards::new(config.protected_topics()));
         let archive = config.store.then(|| open_archive(config)).transpose()?;
         let location = archive.as_ref().map(|archive| archive.location());
         let store = archive.as_deref().map(|archive| Store::open(archive, config.max_msg_bytes)).transpose()?;
@@ -128,7 +136,18 @@ impl Node {
         let stored = fill.as_ref().map(|fill| fill.wanted().clone());
         let subscriptions =
             Arc::new(Subscriptions::new(net.clone(), shared.topics.clone(), shared.events.clone(), stored.clone()));
+        let filter_client = Subscriber::new(filter_client::Parts {
+            net: &net,
+            ingress: ingress.clone(),
+            counters: subscribers.pushes.counters().clone(),
+            topics: shared.topics.clone(),
+            shelves: shared.shelves.clone(),
+            named: config.filter_node.as_deref().and_then(peer_asker::peer_of),
+            cluster_id: config.cluster_id,
+            num_shards_in_network: config.num_shards_in_network,
+        });
         let backend = NodeBackend {
+            filter_client,
             ingress: ingress.clone(),
             tickets,
             events: shared.events.clone(),
@@ -140,6 +159,8 @@ impl Node {
             num_shards_in_network: config.num_shards_in_network,
             message_bytes_max: config.max_msg_bytes,
             relay: config.relay,
+            clients: services::clients(config, &net),
+            operator: config.rest_admin.then(|| services::operator(config, &net, &shared.subscriptions)),
             discovery: None,
         };
         let topics = config.pubsub_topics();
@@ -177,8 +198,10 @@ impl Node {
                 .map_err(|error| StartError::Subscribe { topic: topic.to_string(), reason: error.to_string() })?;
         }
         let records = Arc::default();
-        services::serve(config, &backend, &records);
-        let discovery = Arc::new(Discovery::start(config, key, &self.net, &records).await?);
+        services::serve(config, &mut backend, &records);
+        let shards = subscriptions.shards();
+        let discovery = Arc::new(Discovery::start(config, key, &self.net, &records, shards).await?);
+        let discovery_counters = discovery.counters().clone();
         (self.listening.record, self.listening.discv5) = (discovery.record().to_string(), discovery.listen());
         backend.discovery = Some(discovery);
         if let Some(peer) = config.peer_exchange_node.as_deref().and_then(peer_asker::peer_of) {
@@ -190,6 +213,8 @@ impl Node {
                 }
             }));
         }
+        let keeping_up = backend.filter_client.clone().keep_up(self.stopped());
+        self.servers.push(tokio::spawn(keeping_up));
         let pushes = subscribers.pushes.clone();
         if config.filter {
             services::serve_filter(config, &backend, &subscribers);
@@ -199,13 +224,18 @@ impl Node {
         if let Some(address) = config.metrics_socket() {
             let (net, ingress) = (self.net.clone(), self.ingress.clone());
             let shared = self.shared.clone();
-            let sources = Sources { shared, stats: self.topology.stats(), ingress, net, pushes };
+            let discovery = discovery_counters;
+            let sources = Sources { shared, stats: self.topology.stats(), ingress, net, pushes, discovery };
             let (bound, server) = crate::metrics::serve(address, registry::metrics(sources), self.stopped()).await?;
             self.listening.metrics = Some(bound);
             self.servers.push(tokio::spawn(server));
         }
         if let Some(address) = config.rest_socket() {
-            let options = rest::Options { message_bytes_max: config.max_msg_bytes, ..rest::Options::default() };
+            let options = rest::Options {
+                message_bytes_max: config.max_msg_bytes,
+                allow_origin: config.rest_allow_origin.clone(),
+                ..rest::Options::default()
+            };
             let (bound, server) = rest::serve(address, Arc::new(backend), options, self.stopped()).await?;
             self.listening.rest = Some(bound);
             self.servers.push(tokio::spawn(server));
@@ -275,8 +305,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Known peers survive a restart in this file, in the folder the node is started in.
 const PEER_FILE: &str = "levada-peers.txt";
 
-/// One connection in so many is one that the node strives for itself, as in nwaku: half of all are for relay, a third of these go out.
-const OUTGOING_SHARE: u32 = 6;
+/// Of the connections that are for relay one in so many is one that the node strives for itself, as in nwaku.
+const OUTGOING_PART: u32 = 3;
 
 /// Time between two looks at whether the node can go on.
 const FAILURE_CHECK: Duration = Duration::from_millis(250);
@@ -368,7 +398,8 @@ fn net_config(config: &Config) -> Result<NetConfig, StartError> {
         .websocket_secure
         .as_ref()
         .map(|files| TlsFiles { key: files.key.clone(), certificate: files.certificate.clone() });
-    net.external_addresses = config.nat.external_ip().map(|ip| external_addresses(ip, config)).unwrap_or_default();
+    net.external_addresses = external_addresses(config)?;
+    net.announce_listen = !config.ext_multiaddr_only;
     net.cluster_id = config.cluster_id;
     net.shards.clone_from(&config.shards);
     let used = [&config.filter_node, &config.store_node, &config.lightpush_node, &config.peer_exchange_node]
@@ -380,8 +411,12 @@ fn net_config(config: &Config) -> Result<NetConfig, StartError> {
     wanted.dedup();
     net.static_peers = wanted.into_iter().map(|text| peer_address(text)).collect::<Result<_, _>>()?;
     net.max_connections = config.max_connections;
+    let outgoing = config.relay_peers_max / OUTGOING_PART;
+    if config.relay {
+        net.relay_incoming_max = (config.relay_peers_max - outgoing) as usize;
+    }
     net.ip_colocation_limit = config.ip_colocation_limit;
-    net.outgoing_wanted = (config.max_connections / OUTGOING_SHARE) as usize;
+    net.outgoing_wanted = outgoing as usize;
     net.known_peers_max = config.peer_store_capacity;
     net.peer_file = config.peer_persistence.then(|| PEER_FILE.into());
     net.keep_alive = config.keep_alive;
@@ -393,16 +428,28 @@ fn net_config(config: &Config) -> Result<NetConfig, StartError> {
     Ok(net)
 }
 
-/// The listeners as the outside sees them behind `--nat=extip:IP`. A port that the system chooses cannot be foretold.
-fn external_addresses(ip: IpAddr, config: &Config) -> Vec<Multiaddr> {
-    let family = if ip.is_ipv4() { "ip4" } else { "ip6" };
-    let tcp = (config.tcp_port != 0).then(|| format!("/{family}/{ip}/tcp/{}", config.tcp_port));
+/// The addresses to announce besides those listened on: the listeners as the outside sees them under `--dns4-domain-name`, else behind
+/// `--nat=extip:IP`, and those of `--ext-multiaddr`.
+fn external_addresses(config: &Config) -> Result<Vec<Multiaddr>, StartError> {
+    let given = config.ext_multiaddrs.iter().map(|text| text.parse::<Multiaddr>());
+    let given = given.collect::<Result<Vec<_>, _>>().map_err(|error| StartError::Announced(error.to_string()))?;
+    let host = match (&config.dns4_domain_name, config.nat.external_ip()) {
+        _ if config.ext_multiaddr_only => None,
+        (Some(name), _) => Some(format!("/dns4/{name}")),
+        (None, Some(IpAddr::V4(ip))) => Some(format!("/ip4/{ip}")),
+        (None, Some(IpAddr::V6(ip))) => Some(format!("/ip6/{ip}")),
+        (None, None) => None,
+    };
+    let seen = host.map(|host| seen_addresses(&host, config)).unwrap_or_default();
+    Ok(seen.into_iter().chain(given).collect())
+}
+
+/// The listeners under another host. A port that the system chooses cannot be foretold.
+fn seen_addresses(host: &str, config: &Config) -> Vec<Multiaddr> {
+    let tcp = (config.tcp_port != 0).then(|| format!("{host}/tcp/{}", config.tcp_port));
     let websocket = (config.websocket_support && config.websocket_port != 0).then(|| {
-        format!(
-            "/{family}/{ip}/tcp/{}/{}",
-            config.websocket_port,
-            if config.websocket_secure.is_some() { "wss" } else { "ws" }
-        )
+        let scheme = if config.websocket_secure.is_some() { "wss" } else { "ws" };
+        format!("{host}/tcp/{}/{scheme}", config.websocket_port)
     });
     tcp.into_iter().chain(websocket).filter_map(|address| address.parse().ok()).collect()
 }

@@ -8,8 +8,10 @@ use levada_net::{NetHandle, counters as net};
 use levada_wire::hash;
 use levada_wire::waku::{WakuRecord, message};
 
+use crate::cli::line_limit::LINES_LEFT_OUT;
 use crate::metrics::{Kind, Labels, Metrics, Value};
 use crate::node::ingress::Ingress;
+use crate::node::peer_metrics::{self, DiscoveryCounters};
 use crate::node::service_metrics;
 use crate::node::sync_fill::FILL_FAILURES;
 use crate::rest::counters as rest;
@@ -27,11 +29,13 @@ pub struct Sources {
     pub net: NetHandle,
     /// What is pushed to filter subscribers.
     pub pushes: Arc<Pushes>,
+    /// What discovery has found.
+    pub discovery: Arc<DiscoveryCounters>,
 }
 
 /// The table of metrics.
 pub fn metrics(sources: Sources) -> Metrics {
-    let Sources { shared, stats, ingress, net, pushes } = sources;
+    let Sources { shared, stats, ingress, net, pushes, discovery } = sources;
     let arena = ingress.arena().clone();
     let table = Metrics::new().process();
     let table = path(table, &shared, ingress);
@@ -41,8 +45,13 @@ pub fn metrics(sources: Sources) -> Metrics {
     let table = service_metrics::requests(table, net.exchange());
     let table = service_metrics::filter(table, &shared.subscriptions, &pushes);
     let table = service_metrics::answered(table);
+    let table = peer_metrics::peers(table, net.clone());
+    let table = peer_metrics::discovery(peer_metrics::network(table), &discovery);
     let table = network(table, net);
     table
+        .counter("levada_log_lines_left_out", "Log lines left out because their call site logged too many", || {
+            LINES_LEFT_OUT.value()
+        })
         .counter("levada_rest_requests", "REST requests answered", || rest::REQUESTS.value())
         .counter("levada_rest_refused", "REST requests refused because the request was wrong", || rest::REFUSED.value())
         .counter("levada_rest_failed", "REST requests that the node could not serve", || rest::FAILED.value())
@@ -50,9 +59,10 @@ pub fn metrics(sources: Sources) -> Metrics {
 
 fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
     let (validated, rejected) = (shared.validated.clone(), shared.validated.clone());
+    let (signed, unsigned) = (shared.validated.clone(), shared.validated.clone());
     let (seen, traffic, bytes, largest) =
         (shared.seen.clone(), shared.traffic.clone(), shared.traffic.clone(), shared.traffic.clone());
-    let (crowded, events) = (shared.seen.clone(), shared.events.clone());
+    let (crowded, events, shelves) = (shared.seen.clone(), shared.events.clone(), shared.shelves.clone());
     table
         .gauge_with_labels("waku_version", "The version of the node", &[("version", crate::rest::VERSION)], || 1_u64)
         .counter("levada_message_decodes", "WakuMessage decodes, failed ones included", || message::DECODES.value())
@@ -71,6 +81,8 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
         .counter_with_labels("levada_messages_validated", VALIDATED, &[("result", "rejected")], move || {
             rejected.rejected.value()
         })
+        .counter_with_labels(SIGNED_METRIC, SIGNED, &[("result", "Accept")], move || signed.signed.value())
+        .counter_with_labels(SIGNED_METRIC, SIGNED, &[("result", "Reject")], move || unsigned.unsigned.value())
         .counter("levada_messages_malformed", "Messages rejected because they cannot be decoded", || {
             message::DECODE_FAILURES.value()
         })
@@ -87,13 +99,32 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
         .family(Kind::Counter, "levada_topic_bytes", "Bytes of accepted messages by pubsub topic", move || {
             per_topic(&bytes, |row| row.bytes)
         })
+        .family(Kind::Gauge, "waku_relay_total_msg_bytes_per_shard", "Bytes of accepted messages by shard", {
+            let traffic = shared.traffic.clone();
+            move || per_topic(&traffic, |row| row.bytes)
+        })
+        .family(Kind::Gauge, "waku_relay_avg_msg_bytes_per_shard", "Mean size of accepted messages by shard", {
+            let traffic = shared.traffic.clone();
+            move || per_topic(&traffic, |row| row.bytes.checked_div(row.messages).unwrap_or_default())
+        })
+        .family(Kind::Counter, "waku_relay_network_bytes", "Bytes of accepted messages, each counted once", {
+            let traffic = shared.traffic.clone();
+            move || network_bytes(&traffic)
+        })
         .family(Kind::Gauge, "waku_relay_max_msg_bytes_per_shard", "Largest accepted message by shard", move || {
             per_topic(&largest, |row| row.bytes_max)
         })
         .counter("levada_rest_cache_evicted", "Messages that left the REST cache unread", move || {
             events.evicted_total()
         })
+        .counter("levada_rest_filter_cache_evicted", "Messages that left the REST cache of filter unread", move || {
+            shelves.evicted_total()
+        })
 }
+
+const SIGNED_METRIC: &str = "waku_msg_validator_signed_outcome";
+
+const SIGNED: &str = "Messages on protected shards by whether their signature is good";
 
 const VALIDATED: &str = "Messages by the validators' outcome";
 
@@ -102,6 +133,15 @@ fn per_topic(
     of: fn(&levada_stages::trace::Traffic<'_>) -> u64,
 ) -> Vec<(Labels, Value)> {
     traffic.rows().map(|row| (vec![("shard", row.topic.to_owned())], Value::Unsigned(of(&row)))).collect()
+}
+
+/// As nwaku labels them; bytes of copies are in `libp2p_network_bytes_total`, of all protocols together.
+fn network_bytes(traffic: &levada_stages::trace::TopicTraffic) -> Vec<(Labels, Value)> {
+    let row = |row: levada_stages::trace::Traffic<'_>| {
+        let labels = [("topic", row.topic), ("type", "net"), ("direction", "in")];
+        (labels.map(|(name, value)| (name, value.to_owned())).to_vec(), Value::Unsigned(row.bytes))
+    };
+    traffic.rows().map(row).collect()
 }
 
 fn payload_copies() -> u64 {
@@ -347,6 +387,7 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_dials_ok", "Outgoing connections established", DIALS_OK;
         "levada_net_dials_failed", "Outgoing connections that failed", DIALS_FAILED;
         "levada_net_incoming_failed", "Incoming connections that failed", INCOMING_FAILED;
+        "levada_net_relay_share_disconnects", "Relay peers disconnected because relay has its part of the connections", RELAY_SHARE_DISCONNECTS;
         "levada_net_colocation_refusals", "Connections refused because too many peers of their address are here", COLOCATION_REFUSALS;
         "levada_net_addresses_refused", "Addresses learned that name no peer or cannot be dialled", ADDRESSES_REFUSED;
         "levada_net_peer_file_failures", "Times the file of known peers was not written", PEER_FILE_FAILURES;

@@ -32,6 +32,8 @@ use levada_stages::id_hash::IdHash;
 use levada_stages::message_hash::MessageHash;
 use levada_stages::relay::Relay;
 use levada_stages::seen::{IDS_MAX, Seen, SeenSet, WINDOW};
+use levada_stages::shelves::Shelves;
+use levada_stages::signed::{Signed, SignedShards};
 use levada_stages::sync::{self, SyncStage};
 use levada_stages::trace::{TopicTraffic, Trace};
 use levada_stages::validate::{Validate, ValidateCounters};
@@ -49,7 +51,7 @@ const ARCHIVE_LINK_MARGIN: usize = 1_024;
 /// Bytes of slots that may wait for the disk, if the arena is large enough.
 const BACKLOG_BYTES_MAX: usize = 256 << 20;
 
-/// Bytes of slots that the REST cache may keep, if the arena is large enough.
+/// Bytes of slots that each of the two REST caches may keep, if the arena is large enough.
 const CACHE_BYTES_MAX: usize = 16 << 20;
 
 /// Pubsub topics a node can take part in: the shards of a cluster (51/WAKU2-RELAY-SHARDING).
@@ -64,14 +66,18 @@ pub struct Shared {
     pub seen: Arc<SeenSet>,
     /// Messages by the validators' outcome.
     pub validated: Arc<ValidateCounters>,
+    /// The shards on which messages must be signed; none unless set before the path is drawn.
+    pub signed: Arc<SignedShards>,
     /// Messages and bytes per pubsub topic.
     pub traffic: Arc<TopicTraffic>,
     /// Filter criteria.
     pub subscriptions: Arc<Subscriptions>,
     /// The hashes of the messages pushed to filter subscribers lately.
     pub pushed: Arc<SeenSet>,
-    /// The REST cache.
+    /// The REST cache of relay.
     pub events: Arc<EventCache>,
+    /// The REST cache of filter's client side.
+    pub shelves: Arc<Shelves>,
     /// What waits for the archive.
     pub backlog: Arc<Backlog>,
     /// What the archive stage did.
@@ -81,21 +87,24 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Empty tables; the REST cache holds `cache_messages_max` messages, and filter has these limits.
+    /// Empty tables; the REST cache of relay holds `cache_messages_max` messages, and filter has these limits.
     ///
-    /// Backlog and cache together never hold more than seven sixteenths of the arena's bytes, which is less than its class
+    /// Backlog and caches together never hold more than seven sixteenths of the arena's bytes, which is less than its class
     /// of largest slots has: whatever waits for a slow disk, or for a REST client that never comes, peers are still read.
     pub fn new(cache_messages_max: usize, arena_bytes: usize, filter: filter::Limits) -> Self {
         let topics = Arc::new(TopicTable::new(TOPICS_MAX));
+        let cache_bytes = CACHE_BYTES_MAX.min(arena_bytes / 32);
         let backlog_envelopes = (ARCHIVE_LINK_ENVELOPES - ARCHIVE_LINK_MARGIN) as u64;
         Self {
             seen: Arc::new(SeenSet::new(IDS_MAX, WINDOW)),
             validated: Arc::default(),
+            signed: Arc::default(),
             traffic: Arc::new(TopicTraffic::new(topics.clone(), TOPICS_MAX)),
             topics,
             subscriptions: Arc::new(Subscriptions::new(filter)),
             pushed: Arc::new(SeenSet::new(HASHES_MAX, WINDOW)),
-            events: Arc::new(EventCache::new(cache_messages_max, CACHE_BYTES_MAX.min(arena_bytes / 16))),
+            events: Arc::new(EventCache::new(cache_messages_max, cache_bytes)),
+            shelves: Arc::new(Shelves::new(cache_bytes)),
             backlog: Arc::new(Backlog::new(BACKLOG_BYTES_MAX.min(arena_bytes / 8 * 3) as u64, backlog_envelopes)),
             archived: Arc::default(),
             sync: Arc::new(SyncIndex::new(TOPICS_MAX, sync::INDEX_BYTES_MAX)),
@@ -236,7 +245,11 @@ impl Pen<'_> {
         let id_hash = self.stage("id_hash", IdHash::new(unit.clone()));
         let seen = self.stage("seen", Seen::new(self.shared.seen.clone()));
         let decode = self.stage("decode", Decode);
-        let rules = Validate::standard(message_bytes_max, self.shared.validated.clone());
+        let Shared { signed, topics, validated, .. } = self.shared;
+        let mut rules = Validate::standard(message_bytes_max, validated.clone());
+        if !signed.is_empty() {
+            rules = rules.and(Signed::new(signed.clone(), topics.clone(), validated.clone()));
+        }
         let validate = self.stage("validate", rules);
         let message_hash = self.stage("message_hash", MessageHash::new(unit));
         let relay = self.stage("relay", Relay);
@@ -257,7 +270,8 @@ impl Pen<'_> {
         let matching =
             Filter::new(self.shared.subscriptions.clone(), self.shared.topics.clone(), self.shared.pushed.clone());
         let filter = self.stage("filter", matching);
-        let event = self.stage("event", Event::new(self.shared.events.clone()));
+        let event = Event::new(self.shared.events.clone()).with_shelves(self.shared.shelves.clone());
+        let event = self.stage("event", event);
         self.drawing.link(relay, "refused", answer);
         self.drawing.link(relay, "accepted", trace);
         self.drawing.link(trace, "next", filter);

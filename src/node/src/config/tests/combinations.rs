@@ -71,7 +71,15 @@ fn a_shift_out_of_range_is_a_fault_of_each_port_in_use() {
         ["tcp-port = 60000 plus ports-shift = 5536 is above 65535; lower one of them"]
     );
     config(&["--ports-shift=5535"]);
-    let off = ["--ports-shift=60000", "--tcp-port=1", "--websocket-support=0", "--rest=0", "--metrics-server=0"];
+    assert_eq!(faults(&["--ports-shift=1", "--discv5-udp-port=65535"], &[]).len(), 1);
+    let off = [
+        "--ports-shift=60000",
+        "--tcp-port=1",
+        "--websocket-support=0",
+        "--rest=0",
+        "--metrics-server=0",
+        "--discv5-discovery=0",
+    ];
     assert_eq!(config(&off).tcp_port, 60_001);
 }
 
@@ -100,18 +108,108 @@ fn a_key_without_effect_warns_once_with_its_source() {
 }
 
 #[test]
-fn a_protection_that_is_not_there_is_warned_of_loudly() {
-    for flag in ["--rln-relay=true", "--rln-relay", "--protected-shard=0:04ab", "--preset=twn", "--cluster-id=1"] {
-        let loud: Vec<_> =
-            load(&[flag], &[]).unwrap().warnings.into_iter().filter(|text| text.starts_with("SECURITY: ")).collect();
-        assert_eq!(loud.len(), 1, "{flag}: {loud:?}");
-        assert!(loud[0].contains("NOT") || loud[0].contains("WITHOUT"), "{loud:?}");
+fn a_protection_that_is_not_there_is_refused() {
+    for (flag, place) in [
+        ("--rln-relay=true", "rln-relay (flag --rln-relay) is refused: "),
+        ("--rln-relay", "rln-relay (flag --rln-relay) is refused: "),
+        ("--preset=twn", "preset (flag --preset) is refused: messages of twn carry rate-limit proofs"),
+        ("--mix", "mix (flag --mix) is refused: "),
+    ] {
+        let faults = faults(&[flag], &[]);
+        assert_eq!(faults.len(), 1, "{flag}: {faults:?}");
+        assert!(faults[0].starts_with(place) && faults[0].contains("; give "), "{flag}: {faults:?}");
     }
-    for flag in ["--rln-relay=false", "--preset=", "--reliability=true"] {
-        let warnings = load(&[flag], &[]).unwrap().warnings;
-        assert!(!warnings.iter().any(|text| text.starts_with("SECURITY")), "{flag}: {warnings:?}");
-        assert!(warnings.iter().any(|text| text.contains("has no effect")), "{flag}: {warnings:?}");
+    let both = faults(&["--preset=TWN", "--rln-relay=true"], &[]);
+    assert_eq!(both.len(), 1, "{both:?}");
+    let environment = faults(&[], &[("WAKUNODE2_PRESET", "twn")]);
+    assert!(environment[0].contains("environment variable WAKUNODE2_PRESET"), "{environment:?}");
+    let (_, file) = load_file("rln-relay = true\n");
+    assert!(file.unwrap_err().to_string().contains(":1) is refused"));
+    assert_eq!(load(&["--rln-relay=true"], &[]).unwrap_err().exit_code(), EXIT_CONFIG);
+    for flag in ["--rln-relay=false", "--mix=false", "--preset="] {
+        assert_eq!(load(&[flag], &[]).unwrap().warnings, Vec::<String>::new(), "{flag}");
     }
+}
+
+#[test]
+fn the_waku_network_without_its_proofs_starts_with_a_loud_warning() {
+    for flags in [&["--preset=twn", "--rln-relay=false"][..], &["--cluster-id=1"]] {
+        let warnings = load(flags, &[]).unwrap().warnings;
+        let loud = warnings.iter().filter(|text| text.starts_with("SECURITY: ") && text.contains("does NOT check"));
+        assert_eq!(loud.count(), 1, "{flags:?}: {warnings:?}");
+    }
+}
+
+#[test]
+fn a_preset_is_its_whole_network() {
+    for (name, cluster, shards, bytes, entries, lists) in [
+        ("twn", 1, 8, 150 << 10, 3, 1),
+        ("logos.dev", 3, 8, 150 << 10, 6, 0),
+        ("logos.test", 2, 8, 150 << 10, 6, 0),
+        ("status.prod", 16, 1, 1_024 << 10, 3, 1),
+    ] {
+        let loaded = load(&[&format!("--preset={name}"), "--rln-relay=false"], &[]).unwrap();
+        let config = &loaded.config;
+        assert_eq!((config.cluster_id, config.num_shards_in_network), (cluster, shards), "{name}");
+        assert_eq!(config.shards, (0..shards).collect::<Vec<u16>>(), "{name}");
+        assert_eq!(config.max_msg_bytes, bytes, "{name}");
+        assert_eq!((config.static_nodes.len(), config.discovery.dns_urls.len()), (entries, lists), "{name}");
+        let shown = loaded.render();
+        assert!(shown.contains(&format!("cluster-id = {cluster}  # preset {name}")), "{shown}");
+        let warns = loaded.warnings.iter().any(|warning| warning.contains("Kademlia and a mix network"));
+        assert_eq!(warns, name.starts_with("logos"), "{name}: {:?}", loaded.warnings);
+    }
+    assert!(faults(&["--preset=mars"], &[])[0].ends_with("expected one of twn, logos.dev, logos.test, status.prod"));
+}
+
+#[test]
+fn a_preset_decides_its_network_and_proposes_where_to_enter() {
+    let flags =
+        ["--preset=status.prod", "--cluster-id=5", "--max-msg-size=1MiB", "--entry-node=/dns4/a/tcp/1", "--shard=0"];
+    let loaded = load(&flags, &[]).unwrap();
+    assert_eq!(
+        (loaded.config.cluster_id, loaded.config.static_nodes.as_slice()),
+        (16, &["/dns4/a/tcp/1".to_owned()][..])
+    );
+    // 1 MiB is what the network has.
+    assert_eq!(loaded.warnings, ["cluster-id (flag --cluster-id) is not used: preset status.prod has 16"]);
+}
+
+#[test]
+fn a_content_topic_adds_its_shard() {
+    let topic = "--content-topic=/statusim/1/community/cbor";
+    assert_eq!(config(&["--num-shards-in-network=8", "--shard=0", topic]).shards, [0, 4]);
+    assert_eq!(config(&["--num-shards-in-network=8", topic]).shards.len(), 8, "without shard: all");
+    assert_eq!(
+        faults(&[topic], &[]),
+        ["content-topic (flag --content-topic) needs num-shards-in-network as well; give both, or neither"]
+    );
+}
+
+#[test]
+fn a_protected_shard_has_one_key_and_is_in_the_network() {
+    let key = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+    let flag = |shard: u16| format!("--protected-shard={shard}:{key}");
+    let config = config(&[&flag(2), &flag(7)]);
+    let topics: Vec<String> = config.protected_topics().map(|(topic, _)| topic).collect();
+    assert_eq!(topics, ["/waku/2/rs/0/2", "/waku/2/rs/0/7"]);
+    let twice = faults(&[&flag(2), &flag(2)], &[]);
+    assert_eq!(twice, ["protected-shard (flag --protected-shard) is refused: shard 2 has two keys; give one"]);
+    assert!(faults(&[&flag(9), "--num-shards-in-network=8"], &[])[0].starts_with("shard 9 (flag --protected-shard)"));
+    for wrong in ["0", "0:", ":02", "0:04ab", "1024:02", &format!("-1:{key}"), &format!("1024:{key}")] {
+        let faults = faults(&[&format!("--protected-shard={wrong}")], &[]);
+        assert!(faults[0].contains("expected SHARD:KEY"), "{wrong}: {faults:?}");
+    }
+}
+
+#[test]
+fn only_external_addresses_need_one() {
+    assert_eq!(
+        faults(&["--ext-multiaddr-only"], &[]),
+        ["ext-multiaddr-only (flag --ext-multiaddr-only) needs ext-multiaddr as well; give both, or neither"]
+    );
+    let announced = config(&["--ext-multiaddr-only", "--ext-multiaddr=/ip4/192.0.2.1/tcp/1"]);
+    assert!(announced.ext_multiaddr_only && announced.ext_multiaddrs == ["/ip4/192.0.2.1/tcp/1"]);
 }
 
 #[test]

@@ -65,6 +65,14 @@ fn each_kind_of_value_has_its_limits() {
         "--filter=maybe",
         "--rate-limit=relay:1/1s",
         "--discv5-udp-port=65536",
+        "--preset=mars",
+        "--content-topic=chat",
+        "--protected-shard=0:04ab",
+        "--ext-multiaddr=192.0.2.1:60000",
+        "--ext-multiaddr-only=maybe",
+        "--dns4-domain-name=http://node",
+        "--entry-node=node.example.org",
+        "--staticnode=/ip4/192.0.2.1/udp/1/quic-v1",
     ] {
         let faults = faults(&[flag], &[]);
         assert_eq!(faults.len(), 1, "{flag}: {faults:?}");

@@ -2,6 +2,7 @@
 
 mod combinations;
 mod faults;
+mod forms;
 mod rendering;
 mod sources;
 mod table;

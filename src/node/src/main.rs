@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use levada::bench_macro::{self, Router};
 use levada::cli::{self, Command};
 use levada::config::{Config, EXIT_USAGE, Loaded, render_default};
-use levada::{archive, bench, chunk, run};
+use levada::{archive, bench, chunk, client, run};
 use levada_engine::heap::CountingAllocator;
 use levada_wire::error::KernelError;
 use levada_wire::hash::{self, Kernel};
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string(), 1),
         },
+        Ok(Command::Client(command)) => ExitCode::from(client::run(&command)),
         Ok(Command::Archive(command)) => ExitCode::from(archive::run(&command)),
         Ok(Command::Generate(what)) => match what.text() {
             Ok(text) => print(&text),

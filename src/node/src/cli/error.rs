@@ -35,6 +35,9 @@ pub enum CliError {
     /// Wrong arguments of `levada archive`.
     #[error("{0}")]
     Archive(String),
+    /// Wrong arguments of a client's command.
+    #[error("{0}")]
+    Client(String),
     /// Wrong arguments of `levada generate`.
     #[error("{0}")]
     Generate(String),

@@ -6,7 +6,7 @@ use super::bench::BENCH;
 use super::bench_chunk::BENCH_CHUNK;
 use super::bench_hash::BENCH_HASH;
 use super::bench_macro::BENCH_MACRO;
-use super::{archive, chunk, generate};
+use super::{archive, chunk, client, generate};
 use crate::config::{Group, Key, Kind, NODE, Table, wrap};
 
 /// `levada --help`.
@@ -25,6 +25,11 @@ fn overview_command() -> Command {
              levada bench hash [OPTIONS]    measure the hash stage by how many messages wait\n       \
              levada bench chunk [OPTIONS]   measure sending chunks to several peers\n       \
              levada check [FLAGS]           check a configuration and print it with its sources\n       \
+             levada keys                    make a node key, or tell its peer id\n       \
+             levada peers --to NODE         tell what a node is and whom it knows\n       \
+             levada query --to NODE         ask a store node for messages\n       \
+             levada publish --to NODE       have a node publish a message\n       \
+             levada subscribe --to NODE     print the messages that a node pushes\n       \
              levada archive COMMAND         verify, count, compact, export or fill an archive\n       \
              levada chunk serve [OPTIONS]   be a node that stores chunks of files\n       \
              levada chunk put FILE… --to PEER…\n       \
@@ -206,6 +211,7 @@ pub(super) fn tree() -> Command {
         .args(arguments(&NODE))
         .subcommand(named(run_command(), "run"))
         .subcommand(named(check_command(), "check"))
+        .subcommands(client::commands())
         .subcommand(named(archive::command(), "archive"))
         .subcommand(named(chunk::command(), "chunk"))
         .subcommand(bench)

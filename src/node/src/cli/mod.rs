@@ -7,9 +7,11 @@ mod bench_hash;
 mod bench_keys;
 mod bench_macro;
 mod chunk;
+mod client;
 mod error;
 mod generate;
 mod help;
+pub mod line_limit;
 pub mod logging;
 #[cfg(test)]
 mod tests;
@@ -24,6 +26,7 @@ pub use bench_hash::HashBenchOptions;
 pub use bench_keys::BenchFormat;
 pub use bench_macro::MacroBenchOptions;
 pub use chunk::{ChunkCommand, ChunkGet, ChunkPut, ChunkServe, Transfer};
+pub use client::{ClientCommand, Keys, Peers, Publish, Query, Subscribe, Target};
 pub use error::CliError;
 pub use generate::Generate;
 
@@ -51,6 +54,8 @@ pub enum Command {
     BenchMacroNode,
     /// Store chunks of files, put files or get them back.
     Chunk(ChunkCommand),
+    /// Ask a node, as its clients do.
+    Client(ClientCommand),
     /// Look after an archive.
     Archive(ArchiveCommand),
     /// Print or write what is made from the command line and the metrics.
@@ -73,6 +78,7 @@ impl fmt::Debug for Command {
             Self::BenchMacro(options) => f.debug_tuple("BenchMacro").field(options).finish(),
             Self::BenchMacroNode => f.write_str("BenchMacroNode"),
             Self::Chunk(command) => f.debug_tuple("Chunk").field(command).finish(),
+            Self::Client(command) => f.debug_tuple("Client").field(command).finish(),
             Self::Archive(command) => f.debug_tuple("Archive").field(command).finish(),
             Self::Generate(what) => f.debug_tuple("Generate").field(what).finish(),
             Self::Help(text) => f.debug_tuple("Help").field(text).finish(),
@@ -102,6 +108,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, CliErr
         Some("bench") => bench(args),
         Some("chunk") => chunk::read(args),
         Some("archive") => archive::read(args),
+        Some(name) if client::CLIENTS.contains(&name) => client::read(name, args),
         Some("generate") => generate::read(args),
         Some("help") => help_on(&args),
         Some("version") if args.is_empty() => Ok(Command::Version),
@@ -182,6 +189,7 @@ fn help_on(args: &[OsString]) -> Result<Command, CliError> {
         ["bench", "hash"] => Ok(Command::Help(help::bench_hash())),
         ["bench", "chunk"] => Ok(Command::Help(help::bench_chunk())),
         ["chunk"] => Ok(Command::Help(chunk::help(None))),
+        [name] if client::CLIENTS.contains(name) => Ok(Command::Help(client::help(name))),
         ["archive"] => Ok(Command::Help(archive::help(None))),
         ["archive", name] if archive::ACTIONS.contains(name) => Ok(Command::Help(archive::help(Some(name)))),
         ["archive", ..] => Err(unknown_command("levada archive", &args[1], archive::ACTIONS)),
@@ -206,7 +214,21 @@ fn shown(arg: &OsString) -> String {
     quoted(&arg.to_string_lossy(), SHOWN_CHARS_MAX)
 }
 
-const TOP_LEVEL: &[&str] = &["run", "check", "archive", "bench", "chunk", "generate", "help", "version"];
+const TOP_LEVEL: &[&str] = &[
+    "run",
+    "check",
+    "keys",
+    "peers",
+    "query",
+    "publish",
+    "subscribe",
+    "archive",
+    "bench",
+    "chunk",
+    "generate",
+    "help",
+    "version",
+];
 
 const CHUNKS: &[&str] = &["serve", "put", "get"];
 

@@ -58,9 +58,19 @@ fn completions_know_every_command_and_flag() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish"] {
         let script = generated(folder.path(), &["completions", shell]);
-        for word in
-            ["check", "generate", "archive", "cluster-id", "discv5-bootstrap-node", "store-message-retention-policy"]
-        {
+        for word in [
+            "check",
+            "keys",
+            "peers",
+            "query",
+            "publish",
+            "subscribe",
+            "generate",
+            "archive",
+            "cluster-id",
+            "discv5-bootstrap-node",
+            "store-message-retention-policy",
+        ] {
             assert!(script.contains(word), "no {word} for {shell}");
         }
     }
@@ -74,6 +84,9 @@ fn there_is_a_manual_page_for_each_command() {
     let folder = tempfile::tempdir().unwrap();
     let said = generated(folder.path(), &["man", "pages"]);
     assert!(said.contains("pages"), "{said}");
+    for page in ["levada-keys", "levada-peers", "levada-query", "levada-publish", "levada-subscribe"] {
+        assert!(folder.path().join(format!("pages/{page}.1")).exists(), "{page}");
+    }
     for page in ["levada", "levada-run", "levada-check", "levada-archive", "levada-chunk-put", "levada-bench-micro"] {
         let text = std::fs::read_to_string(folder.path().join(format!("pages/{page}.1"))).unwrap();
         assert!(text.contains(".SH NAME"), "{page}");

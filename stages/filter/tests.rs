@@ -176,6 +176,7 @@ fn a_subscription_lives_300_s_after_the_last_request() {
         assert_eq!(clients.ask(1, kind, content_topics), Ok(Change::None), "{kind:?}");
     }
     clients.now += Duration::from_secs(301);
+    assert_eq!(clients.subscriptions.matches(TOPIC, "a"), 1, "a match, and so a push, does not keep it alive");
     assert_eq!(clients.ping(1), Err(Refusal::NoSubscription), "whether it was swept or not");
     assert_eq!(clients.of("a"), [0; 0]);
     assert_eq!(clients.subscriptions.expire(clients.now), [0]);

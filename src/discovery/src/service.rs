@@ -12,7 +12,7 @@ use libp2p_identity::{PeerId, secp256k1};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-use crate::record::{Advertised, Record, RecordError, signer};
+use crate::record::{Advertised, Record, RecordError, Shards, replace_shards, signer};
 
 /// What Waku's nodes call the protocol, so that they do not mix with Ethereum's.
 const PROTOCOL: ProtocolIdentity = ProtocolIdentity { protocol_id: *b"d5waku", protocol_version: [0, 1] };
@@ -113,6 +113,15 @@ impl Service {
     /// Never for a record that was signed here.
     pub fn record(&self) -> Result<Record, RecordError> {
         Record::of(self.discv5.local_enr())
+    }
+
+    /// Says other shards in the node's record from now on, which is its next version.
+    ///
+    /// # Errors
+    /// [`RecordError::TooLong`] when they do not fit; the record is then as it was.
+    pub fn set_shards(&self, key: &secp256k1::Keypair, shards: &Shards) -> Result<(), RecordError> {
+        let signer = signer(key)?;
+        replace_shards(&mut self.discv5.external_enr().write(), &signer, shards)
     }
 
     /// Asks this node too, from the next walk on.

@@ -52,6 +52,10 @@ counters! {
     ///
     /// [`NetHandle::stalled_for`]: crate::NetHandle::stalled_for
     INBOUND_STALLED_NS,
+    /// Pubsub topics joined.
+    TOPICS_JOINED,
+    /// Pubsub topics left.
+    TOPICS_LEFT,
     /// Outgoing connections that were established.
     DIALS_OK,
     /// Outgoing connections that failed.
@@ -100,14 +104,26 @@ counters! {
     STORE_FAILURES,
     /// Messages on the pages sent.
     STORE_ROWS_SENT,
-    /// Messages pushed by light clients and published.
-    LIGHTPUSH_PUBLISHED,
-    /// Messages pushed by light clients and not published.
-    LIGHTPUSH_REFUSED,
-    /// Lightpush requests that could not be read.
-    LIGHTPUSH_MALFORMED,
+    /// Messages pushed by light clients and published, by lightpush of version 2.
+    LIGHTPUSH_V2_PUBLISHED,
+    /// The same, of version 3.
+    LIGHTPUSH_V3_PUBLISHED,
+    /// Messages pushed by light clients and not published, by lightpush of version 2.
+    LIGHTPUSH_V2_REFUSED,
+    /// The same, of version 3.
+    LIGHTPUSH_V3_REFUSED,
+    /// Lightpush requests of version 2 that could not be read.
+    LIGHTPUSH_V2_MALFORMED,
+    /// The same, of version 3.
+    LIGHTPUSH_V3_MALFORMED,
     /// Node records sent to peers that asked for some.
     PEER_EXCHANGE_SENT,
+    /// Node records that peers told when they were asked.
+    PEER_EXCHANGE_RECEIVED,
+    /// Questions for records that a peer did not answer well.
+    PEER_EXCHANGE_ASK_FAILURES,
+    /// Relay peers disconnected because relay has its part of the connections already.
+    RELAY_SHARE_DISCONNECTS,
     /// Peer exchange requests that could not be read.
     PEER_EXCHANGE_MALFORMED,
     /// Bytes read from sockets, all protocols and overheads included.

@@ -7,9 +7,11 @@ use libp2p::core::ConnectedPoint;
 use libp2p::request_response::{Event as Exchange, Message, OutboundFailure};
 use libp2p::swarm::{ConnectionId, SwarmEvent};
 use libp2p::{PeerId, identify, ping};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::behaviour::BehaviourEvent;
+use crate::census::ConnectError;
 use crate::counters;
 use crate::metadata;
 use crate::relay::{Relay, RelayEvent};
@@ -34,6 +36,7 @@ impl<R: Relay> Service<R> {
                 tracing::debug!(%error, "dial failed");
                 self.dialler.on_failed(connection_id, &error, Instant::now());
                 self.lookout.known.on_failed(connection_id, Instant::now());
+                self.connected(connection_id, Err(ConnectError::Dial(error.to_string())));
             }
             SwarmEvent::IncomingConnectionError { error, send_back_addr, .. } => {
                 counters::INCOMING_FAILED.add(1);
@@ -62,6 +65,7 @@ impl<R: Relay> Service<R> {
         tracing::debug!(%peer, address = %endpoint.get_remote_address(), "connected");
         self.dialler.on_established(connection, peer);
         self.lookout.known.on_established(&peer);
+        self.connected(connection, Ok(peer));
         if first {
             self.peers.arrive(peer, endpoint);
             let handle = self.peers.handle_of(peer);
@@ -109,6 +113,9 @@ impl<R: Relay> Service<R> {
                 let _ = self.swarm.behaviour_mut().metadata.send_response(channel, response);
             }
             Exchange::Message { peer, message: Message::Response { response, .. }, .. } => {
+                let shards =
+                    response.shards.iter().filter_map(|shard| u16::try_from(*shard).ok()).collect::<BTreeSet<u16>>();
+                self.peers.serves(&peer, shards.into_iter().collect());
                 self.on_cluster(peer, response.cluster_id)
             }
             Exchange::ResponseSent { .. } => counters::METADATA_ANSWERED.add(1),
@@ -148,6 +155,7 @@ impl<R: Relay> Service<R> {
             identify::Event::Received { peer_id, info, .. } => {
                 self.learn_from_identify(peer_id, &info.listen_addrs);
                 self.peers.identified(&peer_id, info);
+                self.keep_relay_share(&peer_id);
                 self.shared.changed();
             }
             identify::Event::Error { peer_id, error, .. } => {

@@ -9,6 +9,8 @@ use libp2p::swarm::ConnectionId;
 use libp2p::swarm::dial_opts::{DialOpts, PeerCondition};
 use libp2p::{Multiaddr, PeerId};
 
+use crate::census::{Origin, PeerRecord, Reach};
+
 /// The pause after the first failure; each further one lasts four times as long.
 const PAUSE: Duration = Duration::from_secs(120);
 const PAUSE_FACTOR: u32 = 4;
@@ -33,6 +35,9 @@ struct KnownPeer {
     addresses: Vec<Multiaddr>,
     state: State,
     failures: u32,
+    /// Whether it was ever here.
+    met: bool,
+    origin: Origin,
     /// Counts up with every sign of life; the peer with the lowest is forgotten first.
     news: u64,
 }
@@ -76,7 +81,7 @@ impl Known {
         }
         self.news += 1;
         let state = if is_connected { State::Here } else { State::Away { dial_at: now } };
-        let peer = self.peers.entry(id).or_insert(KnownPeer { addresses: Vec::new(), state, failures: 0, news: 0 });
+        let peer = self.peers.entry(id).or_insert(KnownPeer::new(state));
         peer.news = self.news;
         if !peer.addresses.contains(&bare) {
             peer.addresses.insert(0, bare);
@@ -116,7 +121,7 @@ impl Known {
     pub(crate) fn on_established(&mut self, id: &PeerId) {
         if let Some(peer) = self.peers.get_mut(id) {
             self.news += 1;
-            (peer.state, peer.news) = (State::Here, self.news);
+            (peer.state, peer.met, peer.news) = (State::Here, true, self.news);
         }
     }
 
@@ -160,6 +165,26 @@ impl Known {
         self.shunned.push_back((id, now));
     }
 
+    /// Says how a peer became known, unless that is known already.
+    pub(crate) fn came_by(&mut self, id: &PeerId, origin: Origin) {
+        if let Some(peer) = self.peers.get_mut(id).filter(|peer| peer.origin == Origin::Unknown) {
+            peer.origin = origin;
+        }
+    }
+
+    /// Every peer, for the census; who is here counts as one that was.
+    pub(crate) fn records(&self) -> impl Iterator<Item = PeerRecord> + '_ {
+        self.peers.iter().map(|(id, peer)| {
+            let reach = match (peer.failures, peer.met) {
+                (1.., _) => Reach::CannotConnect,
+                (0, true) => Reach::CanConnect,
+                (0, false) => Reach::NotConnected,
+            };
+            let (addresses, origin) = (peer.addresses.clone(), peer.origin);
+            PeerRecord { addresses, origin, ..PeerRecord::away(*id, reach) }
+        })
+    }
+
     /// Peers known.
     pub(crate) fn len(&self) -> usize {
         self.peers.len()
@@ -181,12 +206,18 @@ impl Known {
 }
 
 impl KnownPeer {
+    fn new(state: State) -> Self {
+        let met = state == State::Here;
+        Self { addresses: Vec::new(), state, failures: 0, met, origin: Origin::Unknown, news: 0 }
+    }
+
     fn dial(&mut self, id: PeerId) -> DialOpts {
         let opts = DialOpts::peer_id(id)
             .addresses(self.addresses.clone())
             .condition(PeerCondition::DisconnectedAndNotDialing)
             .allocate_new_port()
             .build();
+        self.origin.count_dial();
         self.state = State::Dialling(opts.connection_id());
         opts
     }

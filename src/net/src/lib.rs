@@ -9,6 +9,7 @@
 //! Nothing here decodes a WakuMessage.
 
 mod behaviour;
+mod census;
 mod colocation;
 mod config;
 pub mod counters;
@@ -18,6 +19,7 @@ mod events;
 pub mod exchange;
 pub mod filter;
 mod handle;
+mod histogram;
 mod inbound;
 mod key;
 mod known;
@@ -28,6 +30,7 @@ pub mod peer_exchange;
 mod peer_file;
 mod peers;
 pub mod relay;
+mod relay_share;
 mod service;
 mod shards;
 mod single;
@@ -38,13 +41,16 @@ mod transport;
 mod witness;
 mod workers;
 
+pub use census::{Census, ConnectError, Origin, PeerRecord, Reach, TopicPeers};
 pub use config::{NetConfig, peer_address};
 pub use error::{AddressError, NetError, NodeKeyError, PublishError, ReportError, SubscribeError};
 pub use exchange::Exchange;
 pub use handle::NetHandle;
+pub use histogram::{Durations, Histogram};
 pub use inbound::{Inbound, Refused, Verdict};
 pub use key::NodeKey;
 pub use levada_router::{MeshDegrees, SEEN_MARKS};
+pub use libp2p::swarm::ConnectionId;
 pub use libp2p::{Multiaddr, PeerId, multiaddr};
 pub use metadata::PROTOCOL as METADATA_PROTOCOL;
 pub use peers::{Direction, PeerHandle, PeerInfo};

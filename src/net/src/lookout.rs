@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 
+use crate::census::Origin;
 use crate::colocation::ip_of;
 use crate::config::{NetConfig, peer_address};
 use crate::counters;
@@ -87,7 +88,7 @@ impl<R: Relay> Service<R> {
         }
     }
 
-    pub(crate) fn learn(&mut self, addresses: &[Multiaddr]) {
+    pub(crate) fn learn(&mut self, addresses: &[Multiaddr], origin: Origin) {
         let now = Instant::now();
         for address in addresses {
             let id = address.iter().find_map(|part| if let Protocol::P2p(id) = part { Some(id) } else { None });
@@ -95,6 +96,8 @@ impl<R: Relay> Service<R> {
             let dialable = peer_address(&address.to_string()).is_ok();
             if !dialable || !self.lookout.known.learn(address, is_connected, now) {
                 counters::ADDRESSES_REFUSED.add(1);
+            } else if let Some(id) = id {
+                self.lookout.known.came_by(&id, origin);
             }
         }
     }
@@ -105,7 +108,7 @@ impl<R: Relay> Service<R> {
         let there = listens.iter().filter(|address| ip_of(address) == Some(remote));
         let named = there.take(IDENTIFY_ADDRESSES_MAX).filter_map(|address| address.clone().with_p2p(peer).ok());
         let addresses: Vec<Multiaddr> = named.collect();
-        self.learn(&addresses);
+        self.learn(&addresses, Origin::Unknown);
     }
 }
 

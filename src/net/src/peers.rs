@@ -4,7 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use libp2p::core::ConnectedPoint;
+use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId, StreamProtocol};
+
+use crate::census::{PeerRecord, Reach};
+use crate::relay_share::is_relay;
 
 /// Peers that have left and whose handles still mean them, so that a late verdict reaches the right score.
 const DEPARTED_MAX: usize = 4_096;
@@ -59,7 +63,15 @@ struct Connection {
     listens: Vec<Multiaddr>,
     agent: String,
     protocols: Vec<StreamProtocol>,
+    /// What it told of itself by metadata.
+    shards: Vec<u16>,
     pings_missed: u8,
+}
+
+impl Connection {
+    fn is_incoming_relay(&self) -> bool {
+        self.direction == Direction::In && is_relay(&self.protocols)
+    }
 }
 
 /// All peers that have a handle.
@@ -83,6 +95,7 @@ impl Peers {
             listens: Vec::new(),
             agent: String::new(),
             protocols: Vec::new(),
+            shards: Vec::new(),
             pings_missed: 0,
         };
         let peer = self.by_handle.entry(handle.0).or_insert(Peer { peer_id, connection: None });
@@ -99,6 +112,13 @@ impl Peers {
             connection.protocols = info.protocols;
             connection.listens = info.listen_addrs;
             connection.listens.truncate(ADDRESSES_MAX);
+        }
+    }
+
+    /// What metadata told about the shards of a connected peer.
+    pub(crate) fn serves(&mut self, peer_id: &PeerId, shards: Vec<u16>) {
+        if let Some(connection) = self.connection(peer_id) {
+            connection.shards = shards;
         }
     }
 
@@ -168,10 +188,53 @@ impl Peers {
         peer.connection.as_ref().map(|connection| &connection.remote)
     }
 
+    /// Whether a peer takes part in relay and has dialled this node.
+    pub(crate) fn is_incoming_relay(&self, peer_id: &PeerId) -> bool {
+        let peer = self.by_id.get(peer_id).and_then(|handle| self.by_handle.get(handle));
+        peer.and_then(|peer| peer.connection.as_ref()).is_some_and(Connection::is_incoming_relay)
+    }
+
+    /// How many such peers there are.
+    pub(crate) fn incoming_relay(&self) -> usize {
+        let connections = self.by_handle.values().filter_map(|peer| peer.connection.as_ref());
+        connections.filter(|connection| connection.is_incoming_relay()).count()
+    }
+
+    /// A peer that is being disconnected serves nothing any more.
+    pub(crate) fn dismiss(&mut self, peer_id: &PeerId) {
+        if let Some(connection) = self.connection(peer_id) {
+            connection.protocols.clear();
+        }
+    }
+
     /// Connected peers that this node dialled.
     pub(crate) fn outgoing(&self) -> usize {
         let connections = self.by_handle.values().filter_map(|peer| peer.connection.as_ref());
         connections.filter(|connection| connection.direction == Direction::Out).count()
+    }
+
+    /// Every connected peer, for the census; who dialled us is best reached where it says that it listens.
+    pub(crate) fn records(&self) -> impl Iterator<Item = PeerRecord> + '_ {
+        let here = self.by_handle.values().filter_map(|peer| Some((peer.peer_id, peer.connection.as_ref()?)));
+        here.map(|(peer_id, connection)| {
+            let bare = |address: &Multiaddr| -> Multiaddr {
+                address.iter().filter(|part| !matches!(part, Protocol::P2p(_))).collect()
+            };
+            let (remote, listens) = (bare(&connection.remote), connection.listens.iter().map(bare));
+            let mut addresses: Vec<Multiaddr> = match connection.direction {
+                Direction::Out => std::iter::once(remote).chain(listens).collect(),
+                Direction::In => listens.chain([remote]).collect(),
+            };
+            addresses.dedup();
+            PeerRecord {
+                addresses,
+                agent: connection.agent.clone(),
+                protocols: connection.protocols.iter().map(ToString::to_string).collect(),
+                shards: connection.shards.clone(),
+                direction: Some(connection.direction),
+                ..PeerRecord::away(peer_id, Reach::Connected)
+            }
+        })
     }
 
     /// Every connected peer.

@@ -1,5 +1,6 @@
 //! The task that runs the network: one loop over the swarm, the commands, the verdicts, and the dials that are due.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -8,11 +9,12 @@ use futures::StreamExt;
 use levada_engine::Held;
 use levada_wire::waku::WakuRecord;
 use libp2p::Swarm;
-use libp2p::swarm::SwarmEvent;
+use libp2p::swarm::{ConnectionId, SwarmEvent};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::behaviour::{Behaviour, BehaviourEvent};
+use crate::census::{Connecting, Origin};
 use crate::config::NetConfig;
 use crate::counters;
 use crate::dialler::Dialler;
@@ -38,6 +40,8 @@ pub(crate) struct Service<R: Relay> {
     pub(crate) dialler: Dialler,
     pub(crate) lookout: Lookout,
     pub(crate) shards: Shards,
+    /// Who waits for which dial.
+    pub(crate) connecting: HashMap<ConnectionId, Connecting>,
     commands: mpsc::Receiver<Command>,
     reports: mpsc::Receiver<Report>,
     stop: watch::Receiver<bool>,
@@ -58,7 +62,8 @@ impl<R: Relay> Service<R> {
             tracing::warn!("{shortfall}");
         }
         let stop = shared.stop.subscribe();
-        Self { config, swarm, shared, peers: Peers::default(), dialler, lookout, shards, commands, reports, stop }
+        let (peers, connecting) = (Peers::default(), HashMap::new());
+        Self { config, swarm, shared, peers, dialler, lookout, shards, connecting, commands, reports, stop }
     }
 
     /// Runs until it is told to stop or nobody has a handle any more.
@@ -88,6 +93,7 @@ impl<R: Relay> Service<R> {
     fn dial(&mut self) {
         for opts in self.dialler.due(Instant::now()) {
             let connection = opts.connection_id();
+            Origin::Static.count_dial();
             if let Err(error) = self.swarm.dial(opts) {
                 counters::DIALS_FAILED.add(1);
                 self.dialler.on_failed(connection, &error, Instant::now());
@@ -151,7 +157,11 @@ impl<R: Relay> Service<R> {
                 let relay = self.swarm.behaviour().relay.as_ref();
                 let _ = reply.send(relay.map_or(0, |relay| relay.subscribers(&topic)));
             }
-            Command::Learn { addresses } => self.learn(&addresses),
+            Command::Learn { addresses, origin } => self.learn(&addresses, origin),
+            Command::Census { reply } => {
+                let _ = reply.send(self.census());
+            }
+            Command::Connect { address, reply } => self.connect(&address, reply),
             Command::Known { reply } => {
                 let _ = reply.send(self.lookout.known.len());
             }
@@ -177,6 +187,7 @@ impl<R: Relay> Service<R> {
             return Err(SubscribeError::OtherCluster { topic, cluster: self.config.cluster_id });
         };
         let is_new = relay.subscribe(&topic)?;
+        counters::TOPICS_JOINED.add(u64::from(is_new));
         self.shards.join(shard);
         Ok(is_new)
     }
@@ -186,7 +197,9 @@ impl<R: Relay> Service<R> {
         if let Some(shard) = self.shards.shard_of(topic) {
             self.shards.leave(shard);
         }
-        Ok(relay.unsubscribe(topic))
+        let was_joined = relay.unsubscribe(topic);
+        counters::TOPICS_LEFT.add(u64::from(was_joined));
+        Ok(was_joined)
     }
 
     /// Applies the verdicts and commands that have come, lets queued messages leave, and closes the connections.

@@ -4,7 +4,7 @@
 
 mod support;
 
-use levada_net::{Multiaddr, NetConfig, PeerId, TlsFiles, counters};
+use levada_net::{Multiaddr, NetConfig, Origin, PeerId, TlsFiles, counters};
 use libp2p::core::Transport;
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::upgrade::Version;
@@ -69,11 +69,11 @@ async fn known_peers_are_dialled_and_those_that_are_none_are_passed_over() {
     let own = node.tcp();
     let bare: Multiaddr = one.tcp().to_string().split("/p2p/").next().unwrap().parse().unwrap();
     let quic = named("/ip4/127.0.0.1/udp/1/quic-v1", PeerId::random());
-    node.handle.learn(vec![own, bare, quic]).await;
+    node.handle.learn(vec![own, bare, quic], Origin::Unknown).await;
     assert_eq!(node.handle.known_count().await, 0);
     assert_eq!(counters::ADDRESSES_REFUSED.value(), refused + 3);
     let nobody = named("/ip4/127.0.0.1/tcp/1", PeerId::random());
-    node.handle.learn(vec![nobody, one.tcp(), other.tcp(), foreign.tcp()]).await;
+    node.handle.learn(vec![nobody, one.tcp(), other.tcp(), foreign.tcp()], Origin::Discv5).await;
     // The peer of another cluster is left as soon as it says so.
     let mut wanted = [one.handle.peer_id(), other.handle.peer_id()];
     wanted.sort();
@@ -91,7 +91,7 @@ async fn known_peers_are_dialled_and_those_that_are_none_are_passed_over() {
 async fn no_more_known_peers_are_dialled_than_are_wanted() {
     let others = [Node::start(plain()).await, Node::start(plain()).await, Node::start(plain()).await];
     let node = Node::start(NetConfig { outgoing_wanted: 2, ..plain() }).await;
-    node.handle.learn(others.iter().map(Node::tcp).collect()).await;
+    node.handle.learn(others.iter().map(Node::tcp).collect(), Origin::Dns).await;
     until(async || node.handle.connected_count() == 2).await;
     let leaving = others.iter().find(|other| other.handle.connected_count() == 1).unwrap();
     leaving.handle.shutdown();

@@ -90,6 +90,16 @@ impl Record {
         Err(RecordError::TooLong)
     }
 
+    /// The same record with other shards, signed anew as the next version.
+    ///
+    /// # Errors
+    /// [`RecordError::TooLong`] when they do not fit.
+    pub fn with_shards(&self, key: &secp256k1::Keypair, shards: &Shards) -> Result<Self, RecordError> {
+        let mut enr = self.enr.clone();
+        replace_shards(&mut enr, &signer(key)?, shards)?;
+        Self::of(enr)
+    }
+
     /// A record as it stands in messages of peer exchange: RLP.
     ///
     /// # Errors
@@ -175,6 +185,17 @@ impl Record {
         }
         Ok(all)
     }
+}
+
+/// Has a record say these shards alone, by whichever key they are written.
+pub(crate) fn replace_shards(
+    enr: &mut Enr<CombinedKey>,
+    signer: &CombinedKey,
+    shards: &Shards,
+) -> Result<(), RecordError> {
+    let (name, value) = shards.encode();
+    let replaced = enr.remove_insert(Shards::KEYS.iter(), [(name, value.as_slice())].into_iter(), signer);
+    replaced.map(|_| ()).map_err(|_| RecordError::TooLong)
 }
 
 /// The string of bytes under `key`.

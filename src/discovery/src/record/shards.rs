@@ -25,6 +25,8 @@ const LIST_LEN_MAX: usize = 64;
 const VECTOR_BYTES: usize = Shards::SHARDS as usize / 8;
 
 impl Shards {
+    /// The keys under which they may stand.
+    pub(super) const KEYS: [&str; 2] = [LIST, VECTOR];
     /// Shards of a cluster.
     pub const SHARDS: u16 = 1_024;
 

@@ -55,6 +55,11 @@ impl Connections {
         self.0.get(peer)?.iter().map(|(_, orders)| orders).find(|orders| !orders.is_closed()).cloned()
     }
 
+    /// The connection that orders go to.
+    pub(super) fn oldest(&self, peer: &PeerId) -> Option<ConnectionId> {
+        self.0.get(peer)?.iter().find(|(_, orders)| !orders.is_closed()).map(|(id, _)| *id)
+    }
+
     pub(super) fn is_connected(&self, peer: &PeerId) -> bool {
         self.0.contains_key(peer)
     }

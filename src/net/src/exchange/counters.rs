@@ -3,6 +3,7 @@
 use levada_engine::Counter;
 
 use super::rate::RateLimit;
+use crate::histogram::Histogram;
 
 /// The counters of one protocol of requests and answers.
 #[derive(Debug)]
@@ -21,8 +22,12 @@ pub struct ServiceCounters {
     pub bytes_in: Counter,
     /// Bytes of answers, without their lengths.
     pub bytes_out: Counter,
-    /// Nanoseconds that the service took for its answers.
-    pub handling_ns: Counter,
+    /// How long requests took, from the first byte to the end of the answer.
+    pub handling: Histogram,
+    /// How long the service took for its answers.
+    pub answering: Histogram,
+    /// How long it took to write them.
+    pub writing: Histogram,
 }
 
 impl ServiceCounters {
@@ -35,7 +40,9 @@ impl ServiceCounters {
             broken: Counter::new(),
             bytes_in: Counter::new(),
             bytes_out: Counter::new(),
-            handling_ns: Counter::new(),
+            handling: Histogram::default(),
+            answering: Histogram::default(),
+            writing: Histogram::default(),
         }
     }
 }

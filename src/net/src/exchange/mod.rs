@@ -22,6 +22,7 @@ mod upgrade;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
+use libp2p::swarm::ConnectionId;
 use libp2p::{PeerId, Stream};
 
 pub(crate) use behaviour::Behaviour;
@@ -107,6 +108,11 @@ impl Exchange {
     /// Streams refused because their peer had as many open as it may, of all protocols.
     pub fn streams_refused_total(&self) -> u64 {
         self.shared.served().iter().map(|served| served.refused_total()).sum()
+    }
+
+    /// The connection that requests to a peer take, by its number in this process; another number means that it went and came again.
+    pub fn connection(&self, peer: &PeerId) -> Option<ConnectionId> {
+        self.shared.connections().oldest(peer)
     }
 
     /// Whether a peer is connected, so that it can be asked.

@@ -91,12 +91,16 @@ impl Serving {
             self.counters.rejected.add(1);
             return self.write(stream, self.service.too_many()).await;
         }
+        let began = Instant::now();
         let request = timeout(REQUEST_TIMEOUT, self.read(place, stream, first)).await;
         let (request, room) = request.map_err(|_| Failure::TimedOut("request"))??;
         self.counters.bytes_in.add(request.len() as u64);
         let reply = self.answer(peer, request.into()).await?;
         drop(room);
+        let answered = Instant::now();
         self.write(stream, reply).await?;
+        self.counters.writing.observe(answered.elapsed());
+        self.counters.handling.observe(began.elapsed());
         self.counters.served.add(1);
         Ok(())
     }
@@ -122,7 +126,7 @@ impl Serving {
         let _turn = self.answering.acquire().await;
         let began = Instant::now();
         let reply = timeout(ANSWER_TIMEOUT, self.service.answer(peer, request)).await;
-        self.counters.handling_ns.add(began.elapsed().as_nanos() as u64);
+        self.counters.answering.observe(began.elapsed());
         reply.map_err(|_| Failure::TimedOut("answer"))
     }
 

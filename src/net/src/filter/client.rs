@@ -145,6 +145,11 @@ impl Client {
         self.ask(node, FilterSubscribeType::SubscriberPing, None, &[]).await
     }
 
+    /// Takes no more pushes of `node`, without telling it.
+    pub fn forget(&self, node: &PeerId) {
+        lock(&self.nodes).remove(node);
+    }
+
     async fn ask(
         &self,
         node: &PeerId,

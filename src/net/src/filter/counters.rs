@@ -2,11 +2,15 @@
 
 use levada_engine::Counter;
 
+use crate::histogram::Histogram;
+
 /// The counters of filter.
 #[derive(Debug, Default)]
 pub struct FilterCounters {
     /// Requests that were read, by kind: pings, subscriptions, their ends, and the ends of all.
     pub requests: [Counter; 4],
+    /// How long they took, in the same order.
+    pub request_durations: [Histogram; 4],
     /// Requests that could not be read.
     pub undecodable: Counter,
     /// Requests refused because of what they ask: status 400.

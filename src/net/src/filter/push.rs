@@ -2,19 +2,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 use bytes::Bytes;
 use levada_engine::Held;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::filter::PushHeader;
 
-/// Bytes of the slots that all pushes keep from others.
+use crate::histogram::Histogram;
+
+/// What all pushes keep from others, and for how long.
 #[derive(Debug, Default)]
-pub(super) struct Kept(AtomicUsize);
+pub(super) struct Kept {
+    slot_bytes: AtomicUsize,
+    /// From the match to the last subscriber that has the message or will not get it.
+    pub(super) durations: Histogram,
+}
 
 impl Kept {
     pub(super) fn bytes(&self) -> usize {
-        self.0.load(Relaxed)
+        self.slot_bytes.load(Relaxed)
     }
 }
 
@@ -25,13 +32,14 @@ pub(super) struct Push {
     message: Held<WakuRecord>,
     /// The topic, the same bytes for all messages on it.
     trailer: Bytes,
+    began: Instant,
     kept: Arc<Kept>,
 }
 
 impl Push {
     pub(super) fn new(header: PushHeader, message: Held<WakuRecord>, trailer: Bytes, kept: Arc<Kept>) -> Self {
-        kept.0.fetch_add(message.slot_bytes(), Relaxed);
-        Self { header, message, trailer, kept }
+        kept.slot_bytes.fetch_add(message.slot_bytes(), Relaxed);
+        Self { header, message, trailer, began: Instant::now(), kept }
     }
 
     /// The bytes on the wire, in order.
@@ -52,6 +60,7 @@ impl Push {
 
 impl Drop for Push {
     fn drop(&mut self) {
-        self.kept.0.fetch_sub(self.message.slot_bytes(), Relaxed);
+        self.kept.slot_bytes.fetch_sub(self.message.slot_bytes(), Relaxed);
+        self.kept.durations.observe(self.began.elapsed());
     }
 }

@@ -14,6 +14,7 @@ use super::push::{Kept, Push};
 use super::queue::Queue;
 use super::writer;
 use crate::exchange::Exchange;
+use crate::histogram::Durations;
 
 /// What waits for one subscriber, in bytes of slots.
 const QUEUE_BYTES_MAX: usize = 8 << 20;
@@ -106,6 +107,11 @@ impl Pushes {
     /// Bytes of the slots that wait to be pushed or are being pushed.
     pub fn kept_bytes(&self) -> usize {
         self.kept.bytes()
+    }
+
+    /// How long messages took to all their subscribers.
+    pub fn durations(&self) -> Durations {
+        self.kept.durations.durations()
     }
 
     /// Subscribers that are pushed to.

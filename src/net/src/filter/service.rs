@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -77,8 +78,10 @@ impl Subscribing {
                 return Reply::None;
             }
         };
-        self.counters.requests[request.kind as usize].add(1);
+        let (kind, began) = (request.kind as usize, Instant::now());
+        self.counters.requests[kind].add(1);
         let answer = self.registrar.request(peer, &request);
+        self.counters.request_durations[kind].observe(began.elapsed());
         match answer.status_code {
             status::BAD_REQUEST => self.counters.bad_requests.add(1),
             status::NOT_FOUND => self.counters.not_found.add(1),

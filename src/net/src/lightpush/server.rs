@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
+use levada_engine::Counter;
 use levada_wire::waku::lightpush::{
     LightpushRequest, LightpushResponse, OVERHEAD_BYTES_MAX, PROTOCOL_V2, PROTOCOL_V3, PushRequest, PushResponse,
     PushResult, status,
@@ -26,6 +27,17 @@ const EMPTY_REQUEST: &str = "empty_request_body_failure";
 const TOO_MANY: &str = "TOO_MANY_REQUESTS";
 /// Where no request id is known.
 const NO_ID: &str = "N/A";
+
+/// Where the outcomes of a version are counted.
+struct Counted {
+    published: &'static Counter,
+    refused: &'static Counter,
+}
+
+static V2_COUNTERS: Counted =
+    Counted { published: &counters::LIGHTPUSH_V2_PUBLISHED, refused: &counters::LIGHTPUSH_V2_REFUSED };
+static V3_COUNTERS: Counted =
+    Counted { published: &counters::LIGHTPUSH_V3_PUBLISHED, refused: &counters::LIGHTPUSH_V3_REFUSED };
 
 /// Serves both versions through `publisher`, each with a rate limit of its own. A request that is over `message_bytes_max` by more than
 /// a frame may add is refused unread.
@@ -62,7 +74,7 @@ impl Service for V3 {
         let parsed = match LightpushRequest::decode(&request, self.request_bytes_max) {
             Ok(parsed) => parsed,
             Err(error) => {
-                counters::LIGHTPUSH_MALFORMED.add(1);
+                counters::LIGHTPUSH_V3_MALFORMED.add(1);
                 let desc = format!("{DECODE_FAILURE}: {error}");
                 return ready(response(NO_ID, status::BAD_REQUEST, Some(&desc), None)).boxed();
             }
@@ -70,7 +82,7 @@ impl Service for V3 {
         let request_id = parsed.request_id.to_owned();
         let push =
             Push { pubsub_topic: parsed.pubsub_topic.map(str::to_owned), message: request.slice_ref(parsed.message) };
-        let published = publish(&*self.publisher, push, peer);
+        let published = publish(&*self.publisher, push, peer, &V3_COUNTERS);
         async move {
             match published.await {
                 Ok(peers) => response(&request_id, status::SUCCESS, None, Some(peers)),
@@ -101,17 +113,17 @@ impl Service for V2 {
         let parsed = match PushRequest::decode(&request, self.request_bytes_max) {
             Ok(parsed) => parsed,
             Err(error) => {
-                counters::LIGHTPUSH_MALFORMED.add(1);
+                counters::LIGHTPUSH_V2_MALFORMED.add(1);
                 return ready(result("", false, &format!("{DECODE_FAILURE}: {error}"))).boxed();
             }
         };
         let Some((pubsub_topic, message)) = parsed.push else {
-            counters::LIGHTPUSH_MALFORMED.add(1);
+            counters::LIGHTPUSH_V2_MALFORMED.add(1);
             return ready(result("", false, EMPTY_REQUEST)).boxed();
         };
         let request_id = parsed.request_id.to_owned();
         let push = Push { pubsub_topic: Some(pubsub_topic.to_owned()), message: request.slice_ref(message) };
-        let published = publish(&*self.publisher, push, peer);
+        let published = publish(&*self.publisher, push, peer, &V2_COUNTERS);
         async move {
             let info = published.await.map_or_else(|failure| Err(failure.info()), |_| Ok(Cow::Borrowed("OK")));
             match info {
@@ -134,7 +146,12 @@ fn result(request_id: &str, is_success: bool, info: &str) -> Reply {
 }
 
 /// Publishes, and counts what becomes of it.
-fn publish(publisher: &dyn Publisher, push: Push, peer: PeerId) -> BoxFuture<'static, Result<u32, PushFailure>> {
+fn publish(
+    publisher: &dyn Publisher,
+    push: Push,
+    peer: PeerId,
+    counted: &'static Counted,
+) -> BoxFuture<'static, Result<u32, PushFailure>> {
     // What is only white space would be no topic to any router.
     let published = match push.pubsub_topic.as_deref().map(str::trim) {
         Some("") => ready(Err(PushFailure::EmptyTopic)).boxed(),
@@ -142,9 +159,9 @@ fn publish(publisher: &dyn Publisher, push: Push, peer: PeerId) -> BoxFuture<'st
     };
     published
         .inspect(move |published| match published {
-            Ok(_) => counters::LIGHTPUSH_PUBLISHED.add(1),
+            Ok(_) => counted.published.add(1),
             Err(failure) => {
-                counters::LIGHTPUSH_REFUSED.add(1);
+                counted.refused.add(1);
                 tracing::debug!(%peer, %failure, "a pushed message is not published");
             }
         })

@@ -7,6 +7,7 @@ use levada_wire::waku::peer_exchange::{
 };
 use libp2p::PeerId;
 
+use crate::counters;
 use crate::exchange::{Exchange, RequestError};
 
 /// Why there are no records.
@@ -35,6 +36,15 @@ pub enum PeerExchangeClientError {
 ///
 /// [`PeerExchangeClientError`].
 pub async fn ask(exchange: &Exchange, peer: &PeerId, peers: u64) -> Result<Vec<Bytes>, PeerExchangeClientError> {
+    let told = told(exchange, peer, peers).await;
+    match &told {
+        Ok(records) => counters::PEER_EXCHANGE_RECEIVED.add(records.len() as u64),
+        Err(_) => counters::PEER_EXCHANGE_ASK_FAILURES.add(1),
+    }
+    told
+}
+
+async fn told(exchange: &Exchange, peer: &PeerId, peers: u64) -> Result<Vec<Bytes>, PeerExchangeClientError> {
     let mut out = Vec::new();
     PeerExchangeQuery { peers }.encode(&mut out);
     read(&exchange.request(peer, PROTOCOL, &[&out], RESPONSE_BYTES_MAX).await?)

@@ -8,6 +8,7 @@ use levada_wire::waku::WakuRecord;
 use libp2p::PeerId;
 use libp2p::swarm::NetworkBehaviour;
 
+use crate::census::TopicPeers;
 use crate::error::{PublishError, SubscribeError};
 use crate::inbound::Verdict;
 use crate::peers::PeerHandle;
@@ -58,6 +59,21 @@ pub trait Relay: NetworkBehaviour {
 
     /// The joined topics and the number of peers in the mesh of each.
     fn mesh_sizes(&self) -> Vec<(String, usize)>;
+
+    /// Who has subscribed to each joined topic, and who of them is in its mesh.
+    fn topic_peers(&self) -> Vec<TopicPeers> {
+        Vec::new()
+    }
+
+    /// The score of a peer, if the router has one.
+    fn score(&self, _peer: &PeerId) -> Option<f64> {
+        None
+    }
+
+    /// What the router has counted since its start, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 
     /// The event of the router in the words of this crate.
     fn translate(event: Self::ToSwarm) -> RelayEvent;

@@ -16,7 +16,8 @@ const INPUTS_PER_MESSAGE: u64 = 50;
 
 #[test]
 fn mutated_messages_agree_with_the_reference() {
-    let inputs: u64 = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 10_000_000 } else { 100_000 };
+    let inputs: u64 =
+        if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 10_000_000 } else { 100_000 };
     let mut seen = Seen::default();
     for seed in 0..inputs / INPUTS_PER_MESSAGE {
         let mut random = SplitMix(seed);

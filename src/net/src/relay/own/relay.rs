@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use levada_engine::Held;
-use levada_router::{Message, Moment, PublishError as RouterError, Verdict as RouterVerdict};
+use levada_router::{Message, Moment, PeerIndex, PublishError as RouterError, TopicIndex, Verdict as RouterVerdict};
 use levada_wire::gossipsub::PublishHeader;
 use levada_wire::hash::{Digest, message_id};
 use levada_wire::waku::WakuRecord;
@@ -11,6 +11,7 @@ use libp2p::PeerId;
 use super::behaviour::OwnRelay;
 use super::core::Core;
 use super::outgoing::{Outgoing, Payload};
+use crate::census::TopicPeers;
 use crate::error::{PublishError, SubscribeError};
 use crate::inbound::Verdict;
 use crate::peers::PeerHandle;
@@ -120,6 +121,26 @@ impl Relay for OwnRelay {
     fn mesh_sizes(&self) -> Vec<(String, usize)> {
         let core = self.shared.core();
         core.joined.iter().map(|(name, topic)| (name.clone(), core.router.mesh(*topic).len())).collect()
+    }
+
+    fn topic_peers(&self) -> Vec<TopicPeers> {
+        let core = self.shared.core();
+        let peer = |index: PeerIndex| core.occupants.get(index.slot())?.as_ref().map(|occupant| occupant.peer);
+        let of_topic = |(name, topic): (&String, &TopicIndex)| TopicPeers {
+            topic: name.clone(),
+            subscribers: core.router.subscribers(*topic).filter_map(peer).collect(),
+            mesh: core.router.mesh(*topic).iter().copied().filter_map(peer).collect(),
+        };
+        core.joined.iter().map(of_topic).collect()
+    }
+
+    fn score(&self, peer: &PeerId) -> Option<f64> {
+        let core = self.shared.core();
+        core.router.score(core.index_of(peer)?)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.shared.core().router.counters().iter().collect()
     }
 
     fn translate(event: RelayEvent) -> RelayEvent {

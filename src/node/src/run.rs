@@ -58,11 +58,13 @@ async fn start_and_wait(config: &Config) -> u8 {
         }
     };
     announce(config, node.listening());
+    let left_out = tokio::spawn(logging::tell_what_is_left_out());
     let broken = tokio::select! {
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
         () = node.failed() => true,
     };
+    left_out.abort();
     if broken {
         tracing::error!("the network or a worker has stopped by itself; the node goes down");
     } else {

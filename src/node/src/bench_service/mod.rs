@@ -1,7 +1,7 @@
 //! The scenarios behind the comparison's rows about light clients. Here that of filter: a node, a relay peer that publishes, and
 //! subscribers, all in this process and over loopback TCP.
 
-mod peers;
+pub(crate) mod peers;
 pub mod store;
 mod tally;
 

@@ -118,7 +118,8 @@ fn with_node(stored: u64, measure: impl AsyncFnOnce(&Bench) -> f64) -> f64 {
     figure
 }
 
-fn fill(path: &Path, stored: u64) {
+/// Makes an archive at `path` with `stored` messages of 1 kB, as old as their numbers.
+pub fn fill(path: &Path, stored: u64) {
     let url = DatabaseUrl::Sqlite(path.to_owned());
     let mut archive = levada_archive::open(&url).expect("a new archive");
     let payload = [7; PAYLOAD_BYTES];

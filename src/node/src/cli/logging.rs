@@ -1,21 +1,24 @@
 //! Starts the node's log on standard error: one line per event, as text or JSON.
 
 use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::FilterExt;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::layer::{Filter, SubscriberExt};
+use tracing_subscriber::registry::{LookupSpan, Registry};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt};
+use tracing_subscriber::{Layer, fmt, reload};
 
+use crate::cli::line_limit::{LineLimit, WINDOW};
 use crate::config::{LogFormat, LogLevel};
 
 /// The process already logs elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the log cannot be started: {reason}; start it once, before anything else logs")]
+#[error("the log cannot be started or changed: {reason}; start it once, before anything else logs")]
 pub struct LoggingError {
     reason: String,
 }
@@ -27,10 +30,46 @@ pub struct LoggingError {
 /// [`LoggingError`] if a log was started before in this process.
 pub fn init(level: LogLevel, format: LogFormat) -> Result<(), LoggingError> {
     let is_coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let (levels, handle) = reload::Layer::new(filter(level));
+    let limit = LineLimit::default();
     tracing_subscriber::registry()
-        .with(layer(level, format, is_coloured, io::stderr))
+        .with(layer(levels.and(limit.clone()), format, is_coloured, io::stderr))
         .try_init()
-        .map_err(|error| LoggingError { reason: error.to_string() })
+        .map_err(|error| LoggingError { reason: error.to_string() })?;
+    // The registry takes one log only, and so does this.
+    let _ = LOG.set(Log { levels: handle, limit });
+    Ok(())
+}
+
+/// The log of the process.
+struct Log {
+    levels: reload::Handle<Targets, Registry>,
+    limit: LineLimit,
+}
+
+static LOG: OnceLock<Log> = OnceLock::new();
+
+/// Logs as much as `level` says from now on.
+///
+/// # Errors
+/// [`LoggingError`] if the log was not started by [`init`].
+pub fn set_level(level: LogLevel) -> Result<(), LoggingError> {
+    let log = LOG.get().ok_or_else(|| LoggingError { reason: "it was not started by this node".to_owned() })?;
+    log.levels.reload(filter(level)).map_err(|error| LoggingError { reason: error.to_string() })?;
+    tracing::info!(%level, "the log level was changed");
+    Ok(())
+}
+
+/// Says in the log, once in a while, what it left out. Never ends.
+pub async fn tell_what_is_left_out() {
+    let Some(log) = LOG.get() else { return };
+    let mut every = tokio::time::interval(WINDOW);
+    loop {
+        every.tick().await;
+        if let Some((lines, call_sites)) = log.limit.left_out() {
+            tracing::warn!(lines, call_sites, "lines were left out, because their call sites log too many");
+        }
+    }
 }
 
 /// The level of tracing that shows at least what nwaku's level shows.
@@ -60,15 +99,16 @@ fn filter(level: LogLevel) -> Targets {
     Targets::new().with_target(OWN_TARGETS, own).with_target(NETWORK_TARGETS, network).with_default(dependencies)
 }
 
-fn layer<S, W>(level: LogLevel, format: LogFormat, is_coloured: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+fn layer<S, F, W>(filter: F, format: LogFormat, is_coloured: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
 where
+    F: Filter<S> + Send + Sync + 'static,
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let lines = fmt::layer().with_writer(writer).with_ansi(is_coloured);
     match format {
-        LogFormat::Text => lines.compact().with_filter(filter(level)).boxed(),
-        LogFormat::Json => lines.json().with_ansi(false).flatten_event(true).with_filter(filter(level)).boxed(),
+        LogFormat::Text => lines.compact().with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().with_ansi(false).flatten_event(true).with_filter(filter).boxed(),
     }
 }
 
@@ -101,7 +141,8 @@ mod tests {
     fn logged(level: LogLevel, format: LogFormat, events: impl FnOnce()) -> String {
         let lines = Lines::default();
         let writer = lines.clone();
-        let subscriber = tracing_subscriber::registry().with(layer(level, format, false, move || writer.clone()));
+        let subscriber =
+            tracing_subscriber::registry().with(layer(filter(level), format, false, move || writer.clone()));
         tracing::subscriber::with_default(subscriber, events);
         let bytes = lines.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()

@@ -21,6 +21,7 @@ use prometheus_client::encoding::prometheus_text;
 use prometheus_client::registry::Registry;
 
 pub use dashboard::dashboard;
+use table::Preparations;
 pub use table::{Kind, Labels, Metrics};
 pub use value::Value;
 
@@ -53,9 +54,13 @@ fn router(metrics: Metrics) -> Router {
         .with_state(Arc::new(metrics.into_registry()))
 }
 
-async fn scrape(State(registry): State<Arc<Registry>>) -> Response {
+async fn scrape(State(table): State<Arc<(Registry, Preparations)>>) -> Response {
+    let (registry, preparations) = &*table;
+    for prepare in &preparations.0 {
+        prepare().await;
+    }
     let mut text = String::new();
-    match prometheus_text::encode(&mut text, &registry) {
+    match prometheus_text::encode(&mut text, registry) {
         Ok(()) => ([(header::CONTENT_TYPE, prometheus_text::CONTENT_TYPE)], text).into_response(),
         Err(error) => {
             let text = format!("the metrics could not be encoded: {error}");

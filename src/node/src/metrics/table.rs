@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use futures::future::BoxFuture;
+use levada_net::Durations;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -19,6 +21,8 @@ pub enum Kind {
     Counter,
     /// Goes up and down.
     Gauge,
+    /// Counts durations by steps; `_bucket`, `_sum` and `_count` are appended to its name in the scrape.
+    Histogram,
 }
 
 /// All metrics of the node.
@@ -29,7 +33,14 @@ pub enum Kind {
 #[derive(Debug, Default)]
 pub struct Metrics {
     families: Vec<Family>,
+    preparations: Preparations,
 }
+
+/// What is done before the sources are read.
+#[derive(Default)]
+pub(super) struct Preparations(pub(super) Vec<Preparation>);
+
+type Preparation = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 struct Family {
     name: &'static str,
@@ -95,6 +106,18 @@ impl Metrics {
         self.add(Kind::Gauge, name, help, one(labels, read))
     }
 
+    /// Adds a histogram with fixed labels.
+    #[must_use]
+    pub fn histogram_with_labels(
+        self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+        read: impl Fn() -> Durations + Send + Sync + 'static,
+    ) -> Self {
+        self.add(Kind::Histogram, name, help, one(labels, read))
+    }
+
     /// Adds a metric whose samples are found at scrape time, each with its labels, which must differ. While there are
     /// none, the metric is absent from the scrape.
     #[must_use]
@@ -108,16 +131,27 @@ impl Metrics {
         self.add(kind, name, help, Source::Many(Box::new(read)))
     }
 
-    /// The registry that a scrape encodes.
-    pub fn into_registry(self) -> Registry {
+    /// Has `prepare` done before each scrape, for sources that need to wait for what they read. It must bound its time.
+    #[must_use]
+    pub fn before_scrape(mut self, prepare: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        self.preparations.0.push(Box::new(prepare));
+        self
+    }
+
+    /// The registry that a scrape encodes, and what comes before.
+    pub(super) fn into_registry(mut self) -> (Registry, Preparations) {
         let mut registry = Registry::default();
+        let preparations = std::mem::take(&mut self.preparations);
         registry.register_collector(Box::new(self));
-        registry
+        (registry, preparations)
     }
 
     fn add(mut self, kind: Kind, name: &'static str, help: &'static str, source: Source) -> Self {
         debug_assert!(is_metric_name(name), "a metric name is of letters, digits, _ and :, and starts with no digit");
-        debug_assert!(kind == Kind::Gauge || !name.ends_with("_total"), "_total is appended when a counter is encoded");
+        debug_assert!(
+            kind != Kind::Counter || !name.ends_with("_total"),
+            "_total is appended when a counter is encoded"
+        );
         match self.families.iter_mut().find(|family| family.name == name && family.kind == kind) {
             Some(family) => family.sources.push(source),
             None => self.families.push(Family { name, help, kind, sources: vec![source] }),
@@ -151,6 +185,7 @@ impl Family {
         let metric_type = match self.kind {
             Kind::Counter => MetricType::Counter,
             Kind::Gauge => MetricType::Gauge,
+            Kind::Histogram => MetricType::Histogram,
         };
         let mut metric = encoder.encode_descriptor(self.name, self.help, None, metric_type)?;
         for (labels, value) in samples {
@@ -185,7 +220,21 @@ impl Family {
             (Kind::Gauge, Value::Unsigned(value)) => encoder.encode_gauge(&value),
             (Kind::Gauge, Value::Signed(value)) => encoder.encode_gauge(&value),
             (Kind::Gauge, Value::Float(value)) => encoder.encode_gauge(&value),
+            (Kind::Histogram, Value::Durations(durations)) => {
+                let (sum, count) = (durations.sum_seconds, durations.count());
+                encoder.encode_histogram::<NoLabelSet>(sum, count, &durations.steps, None)
+            }
+            (Kind::Histogram, _) | (_, Value::Durations(_)) => {
+                debug_assert!(false, "{}: the value is not of its kind", self.name);
+                Ok(())
+            }
         }
+    }
+}
+
+impl fmt::Debug for Preparations {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Preparations").field(&self.0.len()).finish()
     }
 }
 

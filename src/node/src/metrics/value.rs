@@ -1,7 +1,9 @@
 //! The number of a sample.
 
+use levada_net::Durations;
+
 /// The number of a sample, in the type its source counts in.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A count or a size.
     Unsigned(u64),
@@ -9,6 +11,14 @@ pub enum Value {
     Signed(i64),
     /// A measured quantity, such as seconds.
     Float(f64),
+    /// How long things took.
+    Durations(Durations),
+}
+
+impl From<Durations> for Value {
+    fn from(value: Durations) -> Self {
+        Self::Durations(value)
+    }
 }
 
 impl From<u64> for Value {

@@ -67,8 +67,11 @@ fn query_of(request: &StoreRequest<'_>) -> Result<Query, StoreFailure> {
 fn failure_of(error: QueryError) -> StoreFailure {
     match error {
         QueryError::Invalid(text) => StoreFailure::Driver(text),
-        QueryError::Busy | QueryError::NotMounted => StoreFailure::Unavailable,
-        QueryError::Archive(text) => {
+        QueryError::Busy | QueryError::NotMounted | QueryError::NoAnswer | QueryError::TooManyRequests => {
+            StoreFailure::Unavailable
+        }
+        // The last are what other store nodes say, and none was asked.
+        QueryError::Archive(text) | QueryError::Peer(text) | QueryError::Refused { text, .. } => {
             tracing::warn!(text, "the archive failed on a peer's query");
             StoreFailure::Driver("the query failed inside the archive".to_owned())
         }

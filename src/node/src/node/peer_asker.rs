@@ -6,7 +6,7 @@ use bytes::Bytes;
 use levada_discovery::Record;
 use levada_net::multiaddr::Protocol;
 use levada_net::peer_exchange::ask;
-use levada_net::{Multiaddr, NetHandle, PeerId, peer_address};
+use levada_net::{Multiaddr, NetHandle, Origin, PeerId, peer_address};
 
 /// Between two questions; nwaku asks as often while it has few peers.
 const ASK_EVERY: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ pub async fn run(net: NetHandle, peer: PeerId, cluster: u16) {
                 Ok(records) => {
                     let found = addresses(&records, cluster);
                     tracing::debug!(%peer, records = records.len(), addresses = found.len(), "peers were told");
-                    net.learn(found).await;
+                    net.learn(found, Origin::PeerExchange).await;
                 }
                 Err(error) => tracing::debug!(%peer, %error, "no peers were told"),
             }

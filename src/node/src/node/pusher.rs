@@ -44,7 +44,7 @@ impl Publisher for Pusher {
 
 impl Pusher {
     /// The message is judged before peers are looked for, as nwaku does: a bad one is told so whoever is there.
-    async fn push(&self, push: Push) -> Result<u32, PushFailure> {
+    pub async fn push(&self, push: Push) -> Result<u32, PushFailure> {
         let Push { pubsub_topic, message } = push;
         if message.len() > self.message_bytes_max {
             return Err(PushFailure::TooLarge { bytes_max: self.message_bytes_max });

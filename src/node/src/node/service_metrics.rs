@@ -7,6 +7,7 @@ use levada_net::filter::{FilterCounters, Pushes};
 use levada_net::{Exchange, counters};
 use levada_stages::filter::Subscriptions;
 use levada_wire::waku::filter::FilterSubscribeType;
+use levada_wire::waku::store;
 
 use crate::metrics::{Kind, Labels, Metrics, Value};
 
@@ -14,7 +15,7 @@ use crate::metrics::{Kind, Labels, Metrics, Value};
 pub fn requests(table: Metrics, exchange: &Exchange) -> Metrics {
     let (requests, bytes, limits, broken, refused) =
         (exchange.clone(), exchange.clone(), exchange.clone(), exchange.clone(), exchange.clone());
-    let handled = exchange.clone();
+    let (handled, stored) = (exchange.clone(), exchange.clone());
     table
         .family(Kind::Counter, "waku_service_requests", "Requests by service and outcome", move || {
             rows(&requests, "state", |counters| {
@@ -40,13 +41,32 @@ pub fn requests(table: Metrics, exchange: &Exchange) -> Metrics {
                 vec![("malformed", counters.malformed.value()), ("broken", counters.broken.value())]
             })
         })
-        .family(Kind::Counter, "levada_service_handling_seconds", "Time that services took for answers", move || {
-            let row = |(service, counters): (&str, Arc<ServiceCounters>)| {
-                let seconds = counters.handling_ns.value() as f64 / 1e9;
-                (vec![("service", service.to_owned())], Value::Float(seconds))
-            };
-            handled.counters().into_iter().map(row).collect()
-        })
+        .family(
+            Kind::Histogram,
+            "waku_service_request_handling_duration_seconds",
+            "Time from the first byte of a request to the end of its answer",
+            move || {
+                let row = |(service, counters): (&str, Arc<ServiceCounters>)| {
+                    (vec![("service", service.to_owned())], Value::Durations(counters.handling.durations()))
+                };
+                handled.counters().into_iter().map(row).collect()
+            },
+        )
+        .family(
+            Kind::Gauge,
+            "waku_store_time_seconds",
+            "Time spent by each phase of store, all queries together",
+            move || {
+                let of_store = stored.counters().into_iter().filter(|(service, _)| *service == store::PROTOCOL);
+                let rows = of_store.flat_map(|(_, counters)| {
+                    let phases = [("query-db", &counters.answering), ("send-store-resp", &counters.writing)];
+                    phases.map(|(phase, spent)| {
+                        (vec![("phase", phase.to_owned())], Value::Float(spent.durations().sum_seconds))
+                    })
+                });
+                rows.collect()
+            },
+        )
         .counter("levada_service_streams_refused", "Streams refused because their peer has too many", move || {
             refused.streams_refused_total()
         })
@@ -73,6 +93,13 @@ pub fn filter(table: Metrics, subscriptions: &Arc<Subscriptions>, pushes: &Arc<P
     let (encoded, pushed, bytes, received) = (counters(), counters(), counters(), counters());
     let table = requests_by_type(table, pushes.counters());
     let table = errors_by_type(table, pushes.counters());
+    let pushing = pushes.clone();
+    let table = table.histogram_with_labels(
+        "waku_filter_handle_message_duration_seconds",
+        "Time from the match of a message to the last subscriber that has it, or that will not get it",
+        &[],
+        move || pushing.durations(),
+    );
     table
         .gauge("waku_filter_subscriptions", "Filter subscribers", move || subscribers.subscribers() as u64)
         .gauge("levada_filter_criteria", "Filter criteria held", move || criteria.count() as u64)
@@ -98,10 +125,18 @@ fn requests_by_type(table: Metrics, counters: &Arc<FilterCounters>) -> Metrics {
         FilterSubscribeType::UnsubscribeAll,
     ];
     kinds.into_iter().fold(table, |table, kind| {
-        let counters = counters.clone();
-        table.counter_with_labels("waku_filter_requests", "Filter requests", &[("type", kind.label())], move || {
-            counters.requests[kind as usize].value()
-        })
+        let (asked, took) = (counters.clone(), counters.clone());
+        let labels = [("type", kind.label())];
+        table
+            .counter_with_labels("waku_filter_requests", "Filter requests", &labels, move || {
+                asked.requests[kind as usize].value()
+            })
+            .histogram_with_labels(
+                "waku_filter_request_duration_seconds",
+                "Time that filter took to do what it was asked",
+                &labels,
+                move || took.request_durations[kind as usize].durations(),
+            )
     })
 }
 
@@ -142,8 +177,12 @@ pub fn answered(table: Metrics) -> Metrics {
         .counter("levada_store_rows_sent", "Messages sent to peers that queried for them", || {
             counters::STORE_ROWS_SENT.value()
         })
-        .counter("waku_lightpush_messages", "Messages published for light clients", || {
-            counters::LIGHTPUSH_PUBLISHED.value()
+        .counter("waku_lightpush_messages", "Messages published for light clients, by lightpush of version 2", || {
+            counters::LIGHTPUSH_V2_PUBLISHED.value()
+        })
+        .counter("waku_lightpush_v3_messages", "The same, of version 3", || counters::LIGHTPUSH_V3_PUBLISHED.value())
+        .gauge("waku_px_peers_received_total", "Node records that peers told when they were asked", || {
+            counters::PEER_EXCHANGE_RECEIVED.value()
         })
         .counter("waku_px_peers_sent", "Node records sent to peers that asked for some", || {
             counters::PEER_EXCHANGE_SENT.value()
@@ -151,8 +190,17 @@ pub fn answered(table: Metrics) -> Metrics {
     let kinds = [("decode_rpc_failure", &counters::STORE_MALFORMED), ("archive", &counters::STORE_FAILURES)];
     let table = errors(table, "waku_store_errors", "Store queries without a page", kinds);
     let kinds =
-        [("decode_rpc_failure", &counters::LIGHTPUSH_MALFORMED), ("not_published", &counters::LIGHTPUSH_REFUSED)];
-    let table = errors(table, "waku_lightpush_errors", "Messages of light clients that were not published", kinds);
+        [("decode_rpc_failure", &counters::LIGHTPUSH_V2_MALFORMED), ("not_published", &counters::LIGHTPUSH_V2_REFUSED)];
+    let table = errors(table, "waku_lightpush_errors", NOT_PUBLISHED, kinds);
+    let kinds =
+        [("decode_rpc_failure", &counters::LIGHTPUSH_V3_MALFORMED), ("not_published", &counters::LIGHTPUSH_V3_REFUSED)];
+    let table = errors(table, "waku_lightpush_v3_errors", NOT_PUBLISHED, kinds);
+    let table = table.counter_with_labels(
+        "waku_px_client_errors",
+        "Questions for node records that were not answered well",
+        &[("type", "no_answer")],
+        || counters::PEER_EXCHANGE_ASK_FAILURES.value(),
+    );
     table.counter_with_labels(
         "waku_px_errors",
         "Peer exchange requests that failed",
@@ -160,3 +208,5 @@ pub fn answered(table: Metrics) -> Metrics {
         || counters::PEER_EXCHANGE_MALFORMED.value(),
     )
 }
+
+const NOT_PUBLISHED: &str = "Messages of light clients that were not published";

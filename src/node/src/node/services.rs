@@ -4,16 +4,39 @@ use std::sync::Arc;
 
 use levada_net::lightpush::Publisher;
 use levada_net::peer_exchange::RecordBook;
-use levada_net::{filter, lightpush, peer_exchange, store};
+use levada_net::{NetHandle, filter, lightpush, peer_exchange, store};
+use levada_stages::filter::Subscriptions;
 
 use crate::config::{Config, Service};
 use crate::node::backend::NodeBackend;
 use crate::node::filter::Subscribers;
+use crate::node::light_clients::LightClients;
+use crate::node::operator::Operator;
 use crate::node::pages::ArchivePages;
+use crate::node::peer_asker::peer_of;
 use crate::node::pusher::Pusher;
 
 /// What must not happen: the node mounts everything in one place.
 const ONCE: &str = "each protocol is served once";
+
+/// What asks services on behalf of REST clients.
+pub fn clients(config: &Config, net: &NetHandle) -> LightClients {
+    LightClients {
+        net: net.clone(),
+        lightpush_node: config.lightpush_node.as_deref().and_then(peer_of),
+        store_node: config.store_node.as_deref().and_then(peer_of),
+        own_lightpush: None,
+        cluster_id: config.cluster_id,
+        num_shards_in_network: config.num_shards_in_network,
+        message_bytes_max: config.max_msg_bytes,
+    }
+}
+
+/// What operators may do.
+pub fn operator(config: &Config, net: &NetHandle, subscriptions: &Arc<Subscriptions>) -> Operator {
+    let filter = config.filter.then(|| subscriptions.clone());
+    Operator { net: net.clone(), relay: config.relay, filter }
+}
 
 /// Serves filter subscriptions.
 pub fn serve_filter(config: &Config, backend: &NodeBackend, subscribers: &Subscribers) {
@@ -22,14 +45,15 @@ pub fn serve_filter(config: &Config, backend: &NodeBackend, subscribers: &Subscr
 }
 
 /// Serves every protocol that is on. Peers that are connected already are told through identify.
-pub fn serve(config: &Config, backend: &NodeBackend, records: &Arc<RecordBook>) {
-    let exchange = backend.net.exchange();
+pub fn serve(config: &Config, backend: &mut NodeBackend, records: &Arc<RecordBook>) {
+    let net = backend.net.clone();
+    let exchange = net.exchange();
     if let Some(archive) = &backend.store {
         store::serve(exchange, Arc::new(ArchivePages::new(archive.clone())), config.rate_limits.limit(Service::Store))
             .expect(ONCE);
     }
     if config.lightpush && config.relay {
-        let pusher: Arc<dyn Publisher> = Arc::new(Pusher {
+        let pusher = Arc::new(Pusher {
             ingress: backend.ingress.clone(),
             tickets: backend.tickets.clone(),
             subscriptions: backend.subscriptions.clone(),
@@ -38,6 +62,8 @@ pub fn serve(config: &Config, backend: &NodeBackend, records: &Arc<RecordBook>) 
             num_shards_in_network: backend.num_shards_in_network,
             message_bytes_max: backend.message_bytes_max,
         });
+        backend.clients.own_lightpush = Some(pusher.clone());
+        let pusher: Arc<dyn Publisher> = pusher;
         lightpush::serve(exchange, &pusher, config.max_msg_bytes, config.rate_limits.limit(Service::Lightpush))
             .expect(ONCE);
     }

@@ -3,14 +3,14 @@
 //! A topic is joined for its own sake (configuration, REST) or for content topics that shard to it; it is left when
 //! neither is the case any more.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use levada_net::{NetHandle, SubscribeError};
 use levada_stages::event::{EventCache, Interest};
 use levada_wire::waku::TopicTable;
 use levada_wire::waku::topics::PubsubTopic;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::node::sync_fill::Wanted;
 use crate::rest::{Topic, TopicError};
@@ -29,6 +29,8 @@ pub struct Subscriptions {
     /// What enters the stored messages of a topic into the sync index, if there is an archive.
     stored: Option<Wanted>,
     joined: Mutex<HashMap<PubsubTopic, Reasons>>,
+    /// The shards of these topics, for whoever tells the world of them.
+    shards: watch::Sender<BTreeSet<u16>>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +42,21 @@ struct Reasons {
 impl Subscriptions {
     /// None yet.
     pub fn new(net: NetHandle, topics: Arc<TopicTable>, events: Arc<EventCache>, stored: Option<Wanted>) -> Self {
-        Self { net, topics, events, stored, joined: Mutex::default() }
+        Self { net, topics, events, stored, joined: Mutex::default(), shards: watch::Sender::default() }
+    }
+
+    /// The shards that the node takes part in, now and whenever they change.
+    pub fn shards(&self) -> watch::Receiver<BTreeSet<u16>> {
+        self.shards.subscribe()
+    }
+
+    fn tell_shards(&self, joined: &HashMap<PubsubTopic, Reasons>) {
+        let shards: BTreeSet<u16> = joined.keys().map(|topic| topic.shard).collect();
+        self.shards.send_if_modified(|told| {
+            let changed = *told != shards;
+            *told = shards;
+            changed
+        });
     }
 
     /// The number of a topic that the node takes part in.
@@ -83,6 +99,7 @@ impl Subscriptions {
                 self.events.open(Interest::ContentTopic(number, content_topic));
             }
         }
+        self.tell_shards(&joined);
         Ok(())
     }
 
@@ -105,6 +122,7 @@ impl Subscriptions {
         if !reasons.own_sake && reasons.content_topics.is_empty() {
             self.net.unsubscribe(&shard.to_string()).await.map_err(unavailable)?;
             joined.remove(&shard);
+            self.tell_shards(&joined);
         }
         Ok(())
     }

@@ -2,9 +2,12 @@
 
 use futures::future::BoxFuture;
 use levada_archive::{Page, Query};
+use levada_net::{Census, Multiaddr};
 use levada_wire::waku::topics::PubsubTopic;
 
-use super::error::{NotSubscribed, PublishError, QueryError, TopicError};
+use super::error::{NotSubscribed, PublishError, PushError, QueryError, TopicError};
+use super::filter::FilterClient;
+use crate::config::LogLevel;
 
 /// The node as the REST API sees it.
 ///
@@ -53,11 +56,77 @@ pub trait Backend: Send + Sync + 'static {
     /// See [`QueryError`]; each variant becomes one HTTP answer.
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Page, QueryError>>;
 
+    /// Answers `query` from the archive of the store node at `peer`, which is connected to first.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    fn query_peer(&self, peer: Multiaddr, query: Query) -> BoxFuture<'_, Result<Page, QueryError>>;
+
+    /// Has a lightpush service (19/WAKU2-LIGHTPUSH) publish `message`; gives to how many relay peers it went, which version 2 does not
+    /// tell: 0 then. Without a topic it is found by the content topic.
+    ///
+    /// # Errors
+    /// See [`PushError`].
+    fn push(
+        &self,
+        version: LightpushVersion,
+        pubsub_topic: Option<String>,
+        message: PublishMessage,
+    ) -> BoxFuture<'_, Result<u32, PushError>>;
+
+    /// Filter's client side (12/WAKU2-FILTER).
+    fn filter(&self) -> &dyn FilterClient;
+
     /// The health of the node and of each protocol, now.
-    fn health(&self) -> Health;
+    fn health(&self) -> BoxFuture<'_, Health>;
+
+    /// What operators may do, if they may (`--rest-admin`).
+    fn admin(&self) -> Option<&dyn Admin>;
 
     /// Where the node listens and how it names itself.
     fn info(&self) -> Info;
+}
+
+/// The node as its operators see it.
+pub trait Admin: Send + Sync {
+    /// Who is known and connected.
+    fn census(&self) -> BoxFuture<'_, Census>;
+
+    /// Whether the node relays.
+    fn relays(&self) -> bool;
+
+    /// Connects to a peer, which `address` names.
+    ///
+    /// # Errors
+    /// Why there is no connection, in half a sentence.
+    fn connect(&self, address: Multiaddr) -> BoxFuture<'_, Result<(), String>>;
+
+    /// Who has subscribed by filter, and to what; `None` if filter is not served.
+    fn filter_subscriptions(&self) -> Option<Vec<FilterSubscriber>>;
+
+    /// Logs as much as `level` says from now on.
+    ///
+    /// # Errors
+    /// Why it does not, in one sentence.
+    fn set_log_level(&self, level: LogLevel) -> Result<(), String>;
+}
+
+/// A filter subscriber.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterSubscriber {
+    /// Its identity.
+    pub peer_id: String,
+    /// Pairs of a pubsub topic and a content topic.
+    pub criteria: Vec<(String, String)>,
+}
+
+/// The version of lightpush that a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LightpushVersion {
+    /// Version 2, of which REST calls itself v1.
+    V2,
+    /// Version 3.
+    V3,
 }
 
 /// A topic that a REST client subscribes to.

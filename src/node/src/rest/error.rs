@@ -69,6 +69,31 @@ pub enum PublishError {
     ShuttingDown,
 }
 
+/// Why a lightpush service did not publish a message.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PushError {
+    /// There is none.
+    #[error(
+        "No suitable service peer & none discovered; start the node with --lightpushnode=ADDRESS, or with relay to serve itself"
+    )]
+    NoService,
+    /// It did not answer in time.
+    #[error("Push request timed out")]
+    TimedOut,
+    /// It cannot be reached, or understood; the text says why.
+    #[error("{0}")]
+    Failed(String),
+    /// It refused.
+    #[error("{text}")]
+    Refused {
+        /// Its status, one of 19/WAKU2-LIGHTPUSH; version 2 of the protocol has none, and it is 500.
+        code: u32,
+        /// Its reason.
+        text: String,
+    },
+}
+
 /// Why topics were not subscribed to, left, or mapped to a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -99,12 +124,32 @@ pub enum QueryError {
     /// The query itself is at fault, for example its cursor names no message; the text says which part.
     #[error("{0}")]
     Invalid(String),
-    /// The node keeps no archive (`--store=false`).
-    #[error("this node keeps no archive, start it with --store=true")]
+    /// The node keeps no archive (`--store=false`), and knows no peer that serves one.
+    #[error(
+        "No suitable service peer & none discovered; this node keeps no archive, start it with --store=true or --storenode, or name a \
+         store node by peerAddr"
+    )]
     NotMounted,
     /// The archive failed; the text is the archive's.
     #[error("{0}")]
     Archive(String),
+    /// A store node cannot be reached, or understood; the text says why.
+    #[error("{0}")]
+    Peer(String),
+    /// A store node has not answered in time.
+    #[error("No history response received (timeout)")]
+    NoAnswer,
+    /// A store node refused.
+    #[error("the store node refuses with status {code}: {text}")]
+    Refused {
+        /// Its status, one of 13/WAKU2-STORE.
+        code: u32,
+        /// Its reason.
+        text: String,
+    },
+    /// A store node has had too many requests.
+    #[error("Request rate limit reached")]
+    TooManyRequests,
     /// The archive is busy, its database is away, or the node is draining.
     #[error("the archive is busy, try again later")]
     Busy,
@@ -134,6 +179,14 @@ impl Refusal {
     /// A refusal with `status` that says `text`.
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// A refusal of a request that is wrong in itself.
@@ -169,7 +222,10 @@ impl From<QueryError> for Refusal {
         let status = match error {
             QueryError::Invalid(_) => StatusCode::BAD_REQUEST,
             QueryError::NotMounted => StatusCode::PRECONDITION_FAILED,
-            QueryError::Archive(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            QueryError::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            QueryError::Archive(_) | QueryError::Peer(_) | QueryError::NoAnswer | QueryError::Refused { .. } => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
             QueryError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, format!("Failed to query the store: {error}"))

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine as _;
+use base64::alphabet;
 use base64::engine::general_purpose::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use levada_archive::StoredBody;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -36,7 +38,7 @@ pub(super) fn parse(body: &[u8]) -> Result<PublishMessage, String> {
 }
 
 /// A message as it comes in: a type of its own, so that the backend's type promises no JSON form.
-struct Incoming(PublishMessage);
+pub(super) struct Incoming(pub(super) PublishMessage);
 
 impl<'de> Deserialize<'de> for Incoming {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -165,7 +167,16 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// Bytes from a base64 string (RFC 4648 section 4, with padding), decoded once from the body into their own buffer.
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+
+/// RFC 4648 section 4, with or without padding.
+const ORDINARY: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+
+/// RFC 4648 section 5, which has - and _ for + and /, with or without padding.
+const FOR_URLS: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// Bytes from a base64 string of either alphabet, decoded once from the body into their own buffer. nwaku's decoder takes the same.
 struct FromBase64(Vec<u8>);
 
 impl<'de> Deserialize<'de> for FromBase64 {
@@ -180,9 +191,9 @@ impl<'de> Deserialize<'de> for FromBase64 {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<FromBase64, E> {
-                STANDARD.decode(text).map(FromBase64).map_err(|error| {
-                    E::custom(format_args!("not base64 of the standard alphabet with padding: {error}"))
-                })
+                let alphabet = if text.contains(['-', '_']) { &FOR_URLS } else { &ORDINARY };
+                let decoded = alphabet.decode(text).map(FromBase64);
+                decoded.map_err(|error| E::custom(format_args!("not base64: {error}")))
             }
         }
 

@@ -3,16 +3,23 @@
 //! Every error is text/plain: one sentence that says what is wrong and where. Where this API is stricter than nwaku's,
 //! it refuses what would otherwise be answered wrongly in silence: an unknown or repeated query parameter is a 400.
 
+mod admin;
 mod backend;
 mod body;
 pub mod counters;
 mod error;
+mod filter;
+mod lightpush;
 mod message;
+mod openapi;
+mod origin;
 mod relay;
 mod routes;
 pub(crate) mod server;
+mod state;
 mod store;
 mod store_query;
+mod table;
 mod text;
 
 #[cfg(test)]
@@ -23,10 +30,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub use backend::{
-    Backend, CachedMessage, ConnectionStatus, Health, HealthState, Info, ProtocolHealth, PublishMessage, Published,
-    Topic,
+    Admin, Backend, CachedMessage, ConnectionStatus, FilterSubscriber, Health, HealthState, Info, LightpushVersion,
+    ProtocolHealth, PublishMessage, Published, Topic,
 };
-pub use error::{NotSubscribed, PublishError, QueryError, ServeError, TopicError};
+pub use filter::{FilterClient, FilterRefusal};
+pub use error::{NotSubscribed, PublishError, PushError, QueryError, ServeError, TopicError};
 pub use message::META_BYTES_MAX;
 pub use server::ServerLimits;
 
@@ -38,6 +46,8 @@ pub const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 pub struct Options {
     /// The largest encoded message that the node relays, in bytes (`--max-msg-size`).
     pub message_bytes_max: usize,
+    /// Web origins whose pages may use the API (`--rest-allow-origin`), with `*` and `?` as wildcards.
+    pub allow_origin: Vec<String>,
     /// What the server lets its clients hold.
     pub limits: ServerLimits,
 }
@@ -45,8 +55,16 @@ pub struct Options {
 impl Default for Options {
     /// 150 KiB messages, as on The Waku Network.
     fn default() -> Self {
-        Self { message_bytes_max: 150 * 1024, limits: ServerLimits::default() }
+        Self { message_bytes_max: 150 * 1024, allow_origin: Vec::new(), limits: ServerLimits::default() }
     }
+}
+
+/// Every route, as a method and a path with the names of its variable segments in braces.
+pub fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let methods = |route: &'static table::Route| {
+        route.operations.iter().map(move |operation| (operation.method.as_str(), route.path))
+    };
+    table::routes(true).flat_map(methods)
 }
 
 /// What every request sees.

@@ -1,7 +1,8 @@
 //! The query string of `GET /store/v3/messages`, read into an archive query (13/WAKU2-STORE).
 
-use axum::http::StatusCode;
 use levada_archive::{Direction, Query};
+use levada_net::multiaddr::Protocol;
+use levada_net::{Multiaddr, peer_address};
 
 use super::error::Refusal;
 use super::text;
@@ -23,10 +24,12 @@ const PARAMETERS: &[&str] = &[
 ///
 /// An empty value is the same as none. A parameter that is unknown or there twice is refused: to ignore it would answer
 /// another question than the one asked.
-pub(super) fn parse(pairs: Vec<(String, String)>) -> Result<Query, Refusal> {
+/// Gives the query, and the store node to ask.
+pub(super) fn parse(pairs: &[(String, String)]) -> Result<(Query, Option<Multiaddr>), Refusal> {
+    let mut peer = None;
     let mut query = Query { direction: Direction::Forward, ..Query::default() };
     let mut given: Vec<&str> = Vec::new();
-    for (name, value) in &pairs {
+    for (name, value) in pairs {
         let known = PARAMETERS.iter().find(|known| *known == name).ok_or_else(|| unknown(name))?;
         if given.contains(known) {
             let text = format!("query parameter {known} is given twice; lists are separated by commas in one value");
@@ -34,10 +37,13 @@ pub(super) fn parse(pairs: Vec<(String, String)>) -> Result<Query, Refusal> {
         }
         given.push(known);
         if !value.is_empty() {
-            set(&mut query, known, value)?;
+            match *known {
+                "peerAddr" => peer = Some(address(value)?),
+                known => set(&mut query, known, value)?,
+            }
         }
     }
-    Ok(query)
+    Ok((query, peer))
 }
 
 fn set(query: &mut Query, name: &str, value: &str) -> Result<(), Refusal> {
@@ -51,15 +57,23 @@ fn set(query: &mut Query, name: &str, value: &str) -> Result<(), Refusal> {
         "cursor" => query.cursor = Some(hash(value)?),
         "ascending" if boolean(name, value)? => query.direction = Direction::Forward,
         "ascending" => query.direction = Direction::Backward,
-        "pageSize" => query.page_size = page_size(value)?,
-        // The only one left is peerAddr.
-        _ => {
-            let text = "query parameter peerAddr: asking another store node is not available yet, \
-                leave it out to read this node's own archive";
-            return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, text));
-        }
+        // The only one left is pageSize.
+        _ => query.page_size = page_size(value)?,
     }
     Ok(())
+}
+
+/// A multiaddress that can be dialled and names its peer.
+fn address(value: &str) -> Result<Multiaddr, Refusal> {
+    let wrong = |cause: &str| {
+        let shown = text::shortened(value);
+        Refusal::bad_request(format!("query parameter peerAddr: \"{shown}\" is no address of a peer: {cause}"))
+    };
+    let address = peer_address(value).map_err(|error| wrong(&error.to_string()))?;
+    match address.iter().last() {
+        Some(Protocol::P2p(_)) => Ok(address),
+        _ => Err(wrong("it does not end in /p2p/ and a peer id")),
+    }
 }
 
 fn unknown(name: &str) -> Refusal {

@@ -2,12 +2,13 @@
 
 use futures::{AsyncReadExt, AsyncWriteExt};
 use levada_net::store::query;
+use levada_wire::waku::filter::{FilterSubscribeRequest, FilterSubscribeType, RESPONSE_BYTES_MAX, SUBSCRIBE_PROTOCOL};
 use levada_wire::waku::store::StoreRequest;
 use levada_wire::waku::{lightpush, peer_exchange, store};
 
-use super::client::Client;
+use super::client::{Client, until};
 use crate::support::http;
-use crate::support::message::{MESSAGES, Message};
+use crate::support::message::{MESSAGES, Message, TOPIC};
 use crate::support::metrics::Scrape;
 use crate::support::node::Node;
 
@@ -130,4 +131,81 @@ async fn streams_without_a_request_are_left_open_and_usable() {
     let mut answer = Vec::new();
     late.read_to_end(&mut answer).await.unwrap();
     assert!(answer.ends_with(b"OK"), "{answer:?}");
+}
+
+/// Rounds after which everything that is made once has been made, and rounds in which memory must not grow any more.
+const WARM_UP_ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
+
+/// What the allocator may keep of a round and not of the ones before.
+const GROWTH_BYTES_MAX: u64 = 16 << 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_flat_while_hostile_clients_come_and_go() {
+    let is_deep = std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1");
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--filter-subscription-timeout=0.5", "--rate-limit=filter:0/1s"];
+    let node = Node::start(folder.path(), &flags);
+    let mut rest = http::Client::new(node.rest());
+    for number in 0..100_u32 {
+        let payload = [&number.to_be_bytes()[..], &[7; 20_000]].concat();
+        assert_eq!(rest.post(MESSAGES, Message::new(payload).json().to_string()).text(), "OK");
+    }
+    let mut dice = Dice(11);
+    for _ in 0..WARM_UP_ROUNDS {
+        assault(&node, &mut dice).await;
+    }
+    let before = memory(&node);
+    for round in 0..if is_deep { 50 * ROUNDS } else { ROUNDS } {
+        assault(&node, &mut dice).await;
+        let grown = memory(&node).saturating_sub(before);
+        assert!(grown < GROWTH_BYTES_MAX, "{grown} bytes more than before, in round {round}");
+    }
+    let page =
+        query(Client::of(&node).await.exchange(), &node.peer_id().parse().unwrap(), &StoreRequest::default()).await;
+    assert_eq!(page.unwrap().messages.len(), 20, "others are served as ever");
+}
+
+/// Garbage, requests that do not end, pages that nobody reads, a thousand criteria; then the client is gone without a word.
+async fn assault(node: &Node, dice: &mut Dice) {
+    let client = Client::of(node).await;
+    let (exchange, peer) = (client.exchange(), client.peer);
+    let mut unread = Vec::new();
+    for protocol in [&PROTOCOLS[..], &[SUBSCRIBE_PROTOCOL]].concat() {
+        for round in 0..16 {
+            // The node refuses a stream while too many of those before have not ended there.
+            let Ok(mut stream) = exchange.open(&peer, protocol).await else { continue };
+            let bytes = if round % 2 == 0 { frame(dice) } else { vec![100, 0x0a] };
+            // The node may reset the stream before all is written.
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.flush().await;
+            if round % 2 == 1 {
+                unread.push(stream);
+            }
+        }
+    }
+    let mut body = Vec::new();
+    StoreRequest { include_data: true, limit: Some(100), ..StoreRequest::default() }.encode(&mut body);
+    for _ in 0..8 {
+        let Ok(mut stream) = exchange.open(&peer, store::PROTOCOL).await else { continue };
+        let _ = stream.write_all(&[&[body.len() as u8][..], &body].concat()).await;
+        let _ = stream.flush().await;
+        unread.push(stream);
+    }
+    for hundred in 0..10 {
+        let names: Vec<String> = (0..100).map(|number| format!("/levada/1/hostile-{hundred}-{number}/proto")).collect();
+        let (kind, content_topics) = (FilterSubscribeType::Subscribe, names.iter().map(String::as_str).collect());
+        let request = FilterSubscribeRequest { request_id: "r", kind, pubsub_topic: Some(TOPIC), content_topics };
+        let mut body = Vec::new();
+        request.encode(&mut body);
+        // As above.
+        let _ = exchange.request(&peer, SUBSCRIBE_PROTOCOL, &[&body], RESPONSE_BYTES_MAX).await;
+    }
+    client.net.shutdown();
+    drop(unread);
+    until(async || {
+        let scrape = Scrape::of(node.metrics());
+        scrape.value("libp2p_peers") == 0 && scrape.value("waku_filter_subscriptions") == 0
+    })
+    .await;
 }

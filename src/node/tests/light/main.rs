@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, and a part that cannot run says so"
 )]
 
+mod across;
 mod client;
 mod filter;
 mod filter_client;

@@ -1,15 +1,25 @@
 //! How peers come, stay, and are remembered by the real binary.
 
 use levada_net::peer_exchange::ask;
-use levada_net::{Multiaddr, NetConfig};
+use levada_net::{Exchange, Multiaddr, NetConfig, NetHandle, NodeKey};
+use levada_wire::waku::filter::SUBSCRIBE_PROTOCOL;
 
 use super::client::{Client, config, start, until};
 use crate::support::metrics::Scrape;
 use crate::support::node::Node;
 
+/// Connected peers of which the node knows what they serve.
+const IDENTIFIED: &str = "waku_filter_peers";
+
+/// Has a peer serve something that the node counts as soon as it hears of it, which is when identify is through.
+fn show_identify(exchange: &Exchange) {
+    exchange.accept(SUBSCRIBE_PROTOCOL, 1, |_, _| Box::pin(std::future::ready(()))).unwrap();
+}
+
 /// A network that listens at one address, which ends in its peer id.
-async fn listener() -> (levada_net::NetHandle, String) {
+async fn listener() -> (NetHandle, String) {
     let net = start(config()).await;
+    show_identify(net.exchange());
     let address = net.listen_addresses()[0].to_string();
     (net, address)
 }
@@ -22,8 +32,8 @@ async fn peers_survive_a_restart_with_persistence_and_only_then() {
 
     let first = Node::start(folder.path(), &["--peer-persistence", &format!("--staticnode={address}")]);
     connected(1).await;
-    // Identify comes after the connection, and only then does the node know where its peer listens.
-    until(async || net.peers().await.iter().any(|peer| !peer.agent.is_empty())).await;
+    // Identify comes after the connection, and only then does the node know what its peer serves and where it listens.
+    until(async || Scrape::of(first.metrics()).value(IDENTIFIED) == 1).await;
     assert_eq!(first.stop().code, Some(0));
     connected(0).await;
     let remembered = std::fs::read_to_string(folder.path().join("levada-peers.txt")).unwrap();
@@ -94,11 +104,41 @@ async fn peer_exchange_leads_one_node_to_another() {
 
     let node = format!("--peer-exchange-node={}", first.after("listening on ")[0]);
     let third = Node::start(folders[2].path(), &["--discv5-discovery=false", "--peer-persistence", &node]);
-    let connected = "levada_net_dials_ok_total";
-    until(async || Scrape::of(third.metrics()).value(connected) == 2).await;
+    let connected = "libp2p_peers";
+    until(async || Scrape::of(third.metrics()).value(connected) >= 2).await;
     assert_eq!(third.stop().code, Some(0));
     let known = std::fs::read_to_string(folders[2].path().join("levada-peers.txt")).unwrap();
     for node in [&first, &second] {
         assert!(known.contains(node.peer_id()), "{} in {known}", node.peer_id());
     }
+}
+
+#[tokio::test]
+async fn relay_has_its_part_of_the_connections_and_services_have_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    // Three for relay, of which one is to go out.
+    let node = Node::start(folder.path(), &["--max-connections=6", "--relay-service-ratio=50:50"]);
+    let address: Multiaddr = node.after("listening on ")[0].parse().unwrap();
+    let peer = async |relay| {
+        let static_peers = vec![address.clone()];
+        let net = NetConfig { key: NodeKey::generate(), static_peers, relay, ..config() };
+        show_identify(&net.exchange);
+        start(net).await
+    };
+    let is_here = |peers: &[NetHandle]| peers.iter().all(|peer| peer.connected_count() == 1);
+    let identified = async |count: u64| until(async || Scrape::of(node.metrics()).value(IDENTIFIED) == count).await;
+    let mut relays = Vec::new();
+    for count in 1..=2 {
+        relays.push(peer(true).await);
+        identified(count).await;
+    }
+    let third = peer(true).await;
+    let refused = "levada_net_relay_share_disconnects_total";
+    until(async || Scrape::of(node.metrics()).value(refused) > 0).await;
+    assert!(is_here(&relays), "those that are here stay");
+    third.shutdown();
+    identified(2).await;
+    let light = [peer(false).await, peer(false).await];
+    identified(4).await;
+    assert!(is_here(&relays) && is_here(&light));
 }

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::client::Client;
 use crate::support::http;
 use crate::support::message::{MESSAGES, Message, TOPIC};
+use crate::support::metrics::Scrape;
 use crate::support::node::Node;
 
 const MESSAGES_STORED: usize = 250;
@@ -118,19 +119,28 @@ async fn queries_that_have_no_page_say_why() {
 }
 
 #[tokio::test]
-async fn what_is_ephemeral_or_too_old_is_not_found() {
+async fn what_is_ephemeral_or_more_than_20_s_from_now_is_not_found_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let node = Node::start(folder.path(), &[]);
     let mut rest = http::Client::new(node.rest());
     let ephemeral = Message { ephemeral: true, ..Message::new("ephemeral") };
     let old = Message { timestamp_ns: crate::support::message::unix_ns() - 21_000_000_000, ..Message::new("old") };
+    let future =
+        Message { timestamp_ns: crate::support::message::unix_ns() + 60_000_000_000, ..Message::new("future") };
     let kept = Message::new("kept");
-    for message in [&ephemeral, &old, &kept] {
+    for message in [&ephemeral, &old, &future, &kept] {
         assert_eq!(rest.post(MESSAGES, message.json().to_string()).text(), "OK");
     }
     let client = Client::of(&node).await;
     let page = query(client.exchange(), &client.peer, &StoreRequest::default()).await.unwrap();
     assert_eq!(hashes(&page), [kept.hash()]);
+    let scrape = Scrape::of(node.metrics());
+    for kind in ["invalid_message_too_old", "invalid_message_future_timestamp"] {
+        assert_eq!(scrape.value(&format!("waku_archive_errors_total{{type=\"{kind}\"}}")), 1);
+    }
+    for phase in ["query-db", "send-store-resp"] {
+        assert!(scrape.has(&format!("waku_store_time_seconds{{phase=\"{phase}\"}}")));
+    }
 }
 
 #[tokio::test]

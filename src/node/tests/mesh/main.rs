@@ -11,6 +11,7 @@ use support::node::Node;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod by_rest;
 mod discovery;
 
 /// The address under which a peer dials `node` over TCP.

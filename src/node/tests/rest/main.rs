@@ -8,6 +8,7 @@ mod failing_archive;
 mod off;
 mod plain;
 mod relay;
+mod scrape;
 #[expect(dead_code, reason = "the other tests of the binary use the rest of it")]
 #[path = "../support/mod.rs"]
 mod support;

@@ -18,9 +18,18 @@ fn a_node_without_peers_is_ready() {
     assert_eq!(health["nodeHealth"], "READY");
     assert_eq!(health["connectionStatus"], "Disconnected");
     let protocols = health["protocolsHealth"].as_array().unwrap();
-    assert!(protocols.contains(&json!({"Relay": "NOT_READY", "desc": "no peer is connected"})), "{protocols:?}");
-    assert!(protocols.contains(&json!({"Store": "READY"})), "{protocols:?}");
-    for name in ["Filter", "Lightpush", "Legacy Lightpush", "Peer Exchange"] {
+    for (name, why) in [
+        ("Relay", "No connected peers"),
+        ("Lightpush", "Node has no relay peers to fullfill push requests"),
+        ("Legacy Lightpush", "Node has no relay peers to fullfill push requests"),
+        ("Filter", "Relay is not ready, filter will not be able to sort out messages"),
+        ("Lightpush Client", "No Lightpush service peer available yet"),
+        ("Legacy Lightpush Client", "No Lightpush service peer available yet"),
+        ("Filter Client", "No Filter service peer available yet"),
+    ] {
+        assert!(protocols.contains(&json!({name: "NOT_READY", "desc": why})), "{name} in {protocols:?}");
+    }
+    for name in ["Store", "Store Client", "Peer Exchange"] {
         assert!(protocols.contains(&json!({name: "READY"})), "{name} in {protocols:?}");
     }
     assert!(protocols.contains(&json!({"Rln Relay": "NOT_MOUNTED"})), "{protocols:?}");

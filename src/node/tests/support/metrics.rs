@@ -14,6 +14,11 @@ impl Scrape {
         Self(answer.text().to_owned())
     }
 
+    /// Whether there is such a series, whatever its value.
+    pub fn has(&self, series: &str) -> bool {
+        self.0.lines().any(|line| line.strip_prefix(series).is_some_and(|rest| rest.starts_with(' ')))
+    }
+
     /// The value of a series, written as in the text: `name` or `name{label="value"}`.
     pub fn value(&self, series: &str) -> u64 {
         let value = self.0.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));

@@ -1,8 +1,14 @@
 //! Goal: every route answers as nwaku's does, and every wrong request gets one sentence and harms no other.
 //! Method: the router is driven in process, the server over loopback, on a small node that keeps its messages in memory.
 
+mod admin;
+mod cases;
+mod filter;
 mod fuzz;
+mod lightpush;
 mod node;
+mod openapi;
+mod origin;
 mod plain;
 mod relay;
 mod server;
@@ -17,7 +23,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use super::{Api, Options, routes};
-use node::MemoryNode;
+use node::{MemoryNode, Operated};
 
 /// `/waku/2/rs/0/0`, percent-encoded as in a path.
 const SHARD_0: &str = "%2Fwaku%2F2%2Frs%2F0%2F0";
@@ -57,8 +63,12 @@ fn router(node: &Arc<MemoryNode>) -> Router {
 }
 
 async fn send(node: &Arc<MemoryNode>, method: &str, path: &str, body: impl Into<Body>) -> Answer {
+    ask(router(node), method, path, body).await
+}
+
+async fn ask(router: Router, method: &str, path: &str, body: impl Into<Body>) -> Answer {
     let request = Request::builder().method(method).uri(path).body(body.into()).expect("the request is well formed");
-    let response = router(node).oneshot(request).await.expect("the router never fails");
+    let response = router.oneshot(request).await.expect("the router never fails");
     let header = |name: &str| response.headers().get(name).map(|value| value.to_str().expect("ASCII").to_owned());
     let (status, allow) = (response.status().as_u16(), header("allow"));
     let content_type = header("content-type").unwrap_or_default();

@@ -6,13 +6,17 @@ use std::sync::Mutex;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use levada_archive::{Archive, ArchiveMessage, MemoryArchive, Page, Query};
+use levada_net::{Census, Multiaddr};
 use levada_wire::hash::message_hash;
 use levada_wire::waku::sharding::pubsub_topic_of;
 use levada_wire::waku::topics::PubsubTopic;
 
+use super::filter::FakeFilter;
+use crate::config::LogLevel;
 use crate::rest::{
-    Backend, CachedMessage, ConnectionStatus, Health, HealthState, Info, NotSubscribed, ProtocolHealth, PublishError,
-    PublishMessage, Published, QueryError, Topic, TopicError,
+    Admin, Backend, CachedMessage, ConnectionStatus, FilterClient, FilterSubscriber, Health, HealthState, Info,
+    LightpushVersion, NotSubscribed, ProtocolHealth, PublishError, PublishMessage, Published, PushError, QueryError,
+    Topic, TopicError,
 };
 
 const MESSAGE_BYTES_MAX: usize = 153_600;
@@ -24,8 +28,52 @@ pub(super) struct MemoryNode {
     pub(super) topic_error: Option<TopicError>,
     pub(super) publish_hangs: bool,
     pub(super) query_error: Mutex<Option<QueryError>>,
+    pub(super) push_error: Option<PushError>,
+    /// What was pushed, by which version, and on which topic.
+    pub(super) pushed: Mutex<Vec<(LightpushVersion, Option<String>, PublishMessage)>>,
+    /// Where store nodes were asked.
+    pub(super) asked: Mutex<Vec<String>>,
+    /// What operators see; without it they may nothing.
+    pub(super) operated: Option<Operated>,
     pub(super) archive: Shelf,
+    pub(super) filter: FakeFilter,
     pub(super) relay: Mutex<Relay>,
+}
+
+/// What operators see and do.
+#[derive(Default)]
+pub(super) struct Operated {
+    pub(super) census: Census,
+    pub(super) relay_off: bool,
+    pub(super) connect_error: Option<String>,
+    pub(super) connected: Mutex<Vec<String>>,
+    pub(super) subscribers: Option<Vec<FilterSubscriber>>,
+    pub(super) log_error: Option<String>,
+    pub(super) log_level: Mutex<Option<LogLevel>>,
+}
+
+impl Admin for Operated {
+    fn census(&self) -> BoxFuture<'_, Census> {
+        ready(self.census.clone()).boxed()
+    }
+
+    fn relays(&self) -> bool {
+        !self.relay_off
+    }
+
+    fn connect(&self, address: Multiaddr) -> BoxFuture<'_, Result<(), String>> {
+        self.connected.lock().expect("no test panics here").push(address.to_string());
+        ready(self.connect_error.clone().map_or(Ok(()), Err)).boxed()
+    }
+
+    fn filter_subscriptions(&self) -> Option<Vec<FilterSubscriber>> {
+        self.subscribers.clone()
+    }
+
+    fn set_log_level(&self, level: LogLevel) -> Result<(), String> {
+        *self.log_level.lock().expect("no test panics here") = Some(level);
+        self.log_error.clone().map_or(Ok(()), Err)
+    }
 }
 
 #[derive(Default)]
@@ -67,6 +115,18 @@ impl Shelf {
 impl MemoryNode {
     /// What this node takes for the present, in nanoseconds since the epoch.
     pub(super) const NOW_NS: i64 = 1_700_000_000_000_000_000;
+
+    /// A node that takes part in `/waku/2/rs/0/0` and in `/app/1/name/proto`.
+    pub(super) fn taking_part() -> Self {
+        let node = Self::default();
+        let topics =
+            [Topic::Pubsub(PubsubTopic { cluster: 0, shard: 0 }), Topic::Content("/app/1/name/proto".to_owned())];
+        node.change(&topics, |all, topic| {
+            all.insert(topic.clone());
+        })
+        .expect("no error was asked for");
+        node
+    }
 }
 
 fn shard_of(content_topic: &str) -> Result<PubsubTopic, TopicError> {
@@ -171,9 +231,32 @@ impl Backend for MemoryNode {
         ready(error.map_or_else(|| self.archive.query(&query), Err)).boxed()
     }
 
-    fn health(&self) -> Health {
+    fn filter(&self) -> &dyn FilterClient {
+        &self.filter
+    }
+
+    fn query_peer(&self, peer: Multiaddr, query: Query) -> BoxFuture<'_, Result<Page, QueryError>> {
+        self.asked.lock().expect("no test panics here").push(peer.to_string());
+        self.query(query)
+    }
+
+    fn push(
+        &self,
+        version: LightpushVersion,
+        pubsub_topic: Option<String>,
+        message: PublishMessage,
+    ) -> BoxFuture<'_, Result<u32, PushError>> {
+        self.pushed.lock().expect("no test panics here").push((version, pubsub_topic, message));
+        ready(self.push_error.clone().map_or(Ok(3), Err)).boxed()
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        self.operated.as_ref().map(|operated| operated as &dyn Admin)
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
         let protocol = |name, state, description| ProtocolHealth { name, state, description };
-        Health {
+        ready(Health {
             node: HealthState::Ready,
             connection: ConnectionStatus::Disconnected,
             protocols: vec![
@@ -181,7 +264,8 @@ impl Backend for MemoryNode {
                 protocol("Store", HealthState::Ready, None),
                 protocol("Filter", HealthState::NotMounted, None),
             ],
-        }
+        })
+        .boxed()
     }
 
     fn info(&self) -> Info {

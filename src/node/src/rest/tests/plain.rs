@@ -41,8 +41,9 @@ async fn info_and_version_are_there_under_both_paths() {
 #[tokio::test]
 async fn an_unknown_route_lists_the_routes() {
     let node = Arc::new(MemoryNode::default());
-    get(&node, "/").await.refuses(404, &["GET /", "/health", "/store/v3/messages"]);
-    post(&node, "/store/v1/messages", "").await.refuses(404, &["POST /store/v1/messages"]);
+    get(&node, "/").await.refuses(404, &["GET /", "/openapi.json", "/health", "/store/v3", "/relay/v1"]);
+    post(&node, "/store/v1/messages", "").await.refuses(404, &["POST /store/v1/messages", "/store/v3/messages"]);
+    get(&node, "/admin/v1/peers").await.refuses(404, &["/admin endpoints are not available", "--rest-admin=true"]);
     // A topic that was not percent-encoded is several segments, so the hint says what to do.
     get(&node, "/relay/v1/messages//waku/2/rs/0/0").await.refuses(404, &["%2Fwaku%2F2%2Frs%2F0%2F0"]);
     get(&node, &format!("/{}", "x".repeat(20_000))).await.refuses(404, &["/xxx"]);
@@ -53,13 +54,13 @@ async fn a_wrong_method_names_those_that_work() {
     let node = Arc::new(MemoryNode::default());
     let answer = post(&node, "/health", "").await;
     answer.refuses(405, &["/health", "POST", "Allow"]);
-    assert_eq!(answer.allow.as_deref(), Some("GET,HEAD"));
+    assert_eq!(answer.allow.as_deref(), Some("GET,HEAD,OPTIONS"));
     send(&node, "PUT", "/relay/v1/subscriptions", "[]").await.refuses(405, &["PUT"]);
     send(&node, "DELETE", "/store/v3/messages", "").await.refuses(405, &["DELETE"]);
 }
 
 #[tokio::test]
-async fn options_answer_on_the_relay_routes() {
+async fn options_answer_on_every_route() {
     let node = Arc::new(MemoryNode::default());
     for (path, allow) in [
         ("/relay/v1/subscriptions", "POST, DELETE, OPTIONS"),
@@ -67,6 +68,8 @@ async fn options_answer_on_the_relay_routes() {
         ("/relay/v1/auto/subscriptions", "POST, DELETE, OPTIONS"),
         ("/relay/v1/auto/messages", "POST, OPTIONS"),
         ("/relay/v1/auto/messages/x", "GET, OPTIONS"),
+        ("/store/v3/messages", "GET, OPTIONS"),
+        ("/lightpush/v3/message", "POST, OPTIONS"),
     ] {
         let answer = send(&node, "OPTIONS", path, "").await;
         assert_eq!((answer.status, answer.allow.as_deref()), (204, Some(allow)), "{path}");

@@ -142,11 +142,27 @@ async fn a_wrong_query_is_refused_by_naming_the_parameter() {
     }
 }
 
+const PEER: &str = "/ip4/127.0.0.1/tcp/60001/p2p/16Uiu2HAmVFXtAfSj4EiR7mL2KvL4EE2wztuQgUSBoj2Jx2KeXFLN";
+
 #[tokio::test]
-async fn other_stores_are_not_asked_yet() {
+async fn the_store_node_of_peer_addr_is_asked() {
     let node = stored().await;
-    let query = "/store/v3/messages?peerAddr=%2Fip4%2F127.0.0.1%2Ftcp%2F60001%2Fp2p%2F16Uiu2";
-    get(&node, query).await.refuses(501, &["peerAddr", "not available yet", "leave it out"]);
+    let escaped = PEER.replace('/', "%2F");
+    assert_eq!(found(&node, &format!("?peerAddr={escaped}&pageSize=2")).await.0, [1, 2]);
+    assert_eq!(*node.asked.lock().expect("no test panics here"), [PEER]);
+    for wrong in ["nonsense", "/ip4/127.0.0.1/tcp/60001", "/ip4/127.0.0.1/udp/1/p2p/16Uiu2", "/dns4/x"] {
+        get(&node, &format!("/store/v3/messages?peerAddr={wrong}")).await.refuses(400, &["peerAddr", wrong]);
+    }
+}
+
+#[tokio::test]
+async fn what_a_store_node_refuses_is_told_with_its_status() {
+    let node = Arc::new(MemoryNode::default());
+    let refused = QueryError::Refused { code: 300, text: "BAD_RESPONSE: archive error".into() };
+    *node.query_error.lock().expect("no test panics here") = Some(refused);
+    let expected =
+        json!({"requestId": "", "statusCode": 300, "statusDesc": "BAD_RESPONSE: archive error", "messages": []});
+    assert_eq!(get(&node, &format!("/store/v3/messages?peerAddr={PEER}")).await.json(), expected);
 }
 
 #[tokio::test]
@@ -155,6 +171,9 @@ async fn each_failure_of_the_archive_has_its_status() {
         (QueryError::NotMounted, 412, "--store=true"),
         (QueryError::Archive("the disk is full".into()), 500, "the disk is full"),
         (QueryError::Busy, 503, "try again"),
+        (QueryError::TooManyRequests, 429, "Request rate limit reached"),
+        (QueryError::NoAnswer, 500, "No history response received (timeout)"),
+        (QueryError::Peer("it is away".into()), 500, "it is away"),
     ] {
         let node = Arc::new(MemoryNode { query_error: Some(error).into(), ..MemoryNode::default() });
         get(&node, "/store/v3/messages").await.refuses(status, &[part]);

@@ -102,8 +102,19 @@ fn sizes_are_kept_but_for_the_newest_partitions() {
     let url = shared().create_database();
     let mut node = Node::new(&url);
     node.insert(0..100).unwrap();
+    let on_disk = || shared().sql(&name_of(&url), "SELECT pg_database_size(current_database())");
+    let before: u64 = on_disk().trim().parse().unwrap();
     let retention = Retention { bytes_max: Some(400_000), ..Retention::default() };
-    while node.archive().retain(&retention).unwrap().unfinished {}
+    let mut dropped = 0;
+    loop {
+        let step = node.archive().retain(&retention).unwrap();
+        dropped += step.bytes;
+        if !step.unfinished {
+            break;
+        }
+    }
+    let after: u64 = on_disk().trim().parse().unwrap();
+    assert!(dropped > 0 && after + dropped / 2 < before, "the files are gone: {before} bytes, then {after}");
     let size = "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent IN \
                 ('levada_message'::regclass, 'levada_key'::regclass)";
     let bytes: u64 = shared().sql(&name_of(&url), size).trim().parse().unwrap();

@@ -1,6 +1,6 @@
 //! A database that stops, loses its connections, or is slow: messages wait in the local log, and come.
 
-use levada_archive::{ArchiveError, Query};
+use levada_archive::{ArchiveError, PostgresSchema, Query};
 
 use crate::sample::Node;
 use crate::server::{Server, name_of, shared};
@@ -45,9 +45,19 @@ fn what_waits_outlives_the_node() {
 #[test]
 #[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]
 fn cut_connections_cost_nothing() {
+    cut_connections(PostgresSchema::Levada);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]
+fn cut_connections_cost_nothing_in_nwakus_tables() {
+    cut_connections(PostgresSchema::Nwaku);
+}
+
+fn cut_connections(schema: PostgresSchema) {
     let url = shared().create_database();
     let name = name_of(&url);
-    let mut node = Node::new(&url);
+    let mut node = Node::of_schema(&url, schema).unwrap();
     for first in (0..100).step_by(10) {
         node.insert(first..first + 10).unwrap();
         let cut = format!(

@@ -2,6 +2,9 @@
 
 import "./lib/polyfill.mjs";
 
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+
 import { clusterChecks } from "./checks/cluster.mjs";
 import { filterChecks } from "./checks/filter.mjs";
 import { endCheck, startChecks } from "./checks/life.mjs";
@@ -10,6 +13,7 @@ import { limitChecks } from "./checks/limits.mjs";
 import { malformedChecks } from "./checks/malformed.mjs";
 import { meshChecks } from "./checks/mesh.mjs";
 import { dialledChecks, middleChecks, relayChecks, WAYS } from "./checks/relay.mjs";
+import { secureChecks } from "./checks/secure.mjs";
 import { serviceChecks } from "./checks/services.mjs";
 import { Levada } from "./lib/levada.mjs";
 import { Report } from "./lib/report.mjs";
@@ -22,12 +26,14 @@ import * as rust from "./rust/peer.mjs";
 
 const STACKS = [relay, libp2p2, plain, rust];
 
-const [binary, rustPeer, only, transports] = process.argv.slice(2);
+const [binary, rustPeer, only, transports, tlsFolder] = process.argv.slice(2);
+const tls = { key: join(tlsFolder, "key.pem"), certificate: join(tlsFolder, "certificate.pem") };
 rust.useProgram(rustPeer);
 
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]]) {
   process.on(signal, () => process.exit(code));
 }
+process.on("exit", () => rmSync(tlsFolder, { recursive: true, force: true }));
 // A js peer may lose a stream after its check is over; what matters to a check fails that check.
 process.on("unhandledRejection", (error) => console.error(`note: in a js peer: ${error?.message ?? error}`));
 
@@ -63,6 +69,8 @@ async function checkWith(transport) {
     await filterChecks({ ...context, stack: light, transport: way });
     await serviceChecks({ ...context, stack: light, relay, transport: way });
   }
+  await secureChecks({ report, binary, transport, tls, light, relay });
+  report.abortWhen(levada.gone);
   await clusterChecks({ ...context, plain, light });
   // The last check ends the node on purpose.
   report.abortWhen(new Promise(() => {}));

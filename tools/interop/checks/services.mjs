@@ -37,9 +37,10 @@ function lightNode(scope, context) {
 
 // A js-waku relay peer in the mesh of the node.
 async function relayPeer(scope, { relay, levada, transport, made }) {
-  const peer = await relay.makePeer({ transport, muxer: transport === "tcp" ? "yamux" : "mplex" });
+  const way = transport === "ws" ? "ws" : "tcp";
+  const peer = await relay.makePeer({ transport: way, muxer: way === "tcp" ? "yamux" : "mplex" });
   made.push(peer);
-  await joinMesh(scope, peer, { address: levada[transport], peerId: levada.peerId });
+  await joinMesh(scope, peer, { address: levada[way], peerId: levada.peerId });
   return peer;
 }
 

@@ -30,27 +30,32 @@ const FLAGS = [
 ];
 
 export class Levada {
-  // Multiaddresses with peer id, and the base URLs of REST and metrics.
+  // Multiaddresses with peer id, of which one of `ws` and `wss` is there, and the base URLs of REST and metrics.
   tcp;
   ws;
+  wss;
   rest;
   metrics;
   // Settles when the process ends: `exit` resolves, `gone` rejects.
   exit;
   gone;
+  #webSocket;
   #child;
   #folder;
   #tail = [];
   #terminated = false;
 
-  // `setup` has the name of the node's transport; optionally its key, its TCP port and the addresses that it dials.
-  constructor(binary, { transport, key = NODE_KEY, tcpPort = 0, staticNodes = [] }) {
+  // `setup` has the name of the node's transport; optionally its key, its TCP port, the addresses that it dials, and the files of key and
+  // certificate that secure its WebSocket port.
+  constructor(binary, { transport, key = NODE_KEY, tcpPort = 0, staticNodes = [], tls }) {
+    this.#webSocket = tls ? "wss" : "ws";
     const flags = [
       ...FLAGS,
       `--nodekey=${key}`,
       `--transport=${transport}`,
       `--tcp-port=${tcpPort}`,
       ...staticNodes.map((address) => `--staticnode=${address}`),
+      ...(tls ? secureFlags(tls) : []),
     ];
     this.#folder = mkdtempSync(join(tmpdir(), "levada-interop-"));
     this.#child = spawn(binary, flags, { cwd: this.#folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
@@ -83,7 +88,7 @@ export class Levada {
         }
       });
     });
-    for (const name of ["tcp", "ws", "rest", "metrics"]) {
+    for (const name of ["tcp", this.#webSocket, "rest", "metrics"]) {
       if (!this[name]) {
         throw new Error(`the node named no ${name} address before it was ready\n${this.tail()}`);
       }
@@ -93,9 +98,11 @@ export class Levada {
   #readAddress(line) {
     const local = line.replaceAll("0.0.0.0", "127.0.0.1");
     const ws = local.match(/\/ip4\/127\.0\.0\.1\/tcp\/\d+\/ws\/p2p\/\w+/);
+    const wss = local.match(/\/ip4\/127\.0\.0\.1\/tcp\/\d+\/wss\/p2p\/\w+/);
     const tcp = local.match(/\/ip4\/127\.0\.0\.1\/tcp\/\d+\/p2p\/\w+/);
     const http = local.match(/http:\/\/127\.0\.0\.1:\d+/);
     this.ws ??= ws?.[0];
+    this.wss ??= wss?.[0];
     this.tcp ??= tcp?.[0];
     if (http && /metrics/i.test(local)) {
       this.metrics ??= http[0];
@@ -136,6 +143,10 @@ export class Levada {
     rmSync(this.#folder, { recursive: true, force: true });
     process.removeListener("exit", this.destroy);
   };
+}
+
+function secureFlags({ key, certificate }) {
+  return ["--websocket-secure-support=true", `--websocket-secure-key-path=${key}`, `--websocket-secure-cert-path=${certificate}`];
 }
 
 // The environment without settings of another node that would change this one.

@@ -25,7 +25,7 @@ export function peerIdOfKey(hex) {
   return peerIdFromPrivateKey(privateKeyFromRaw(Buffer.from(hex, "hex"))).toString();
 }
 
-// Over WebSocket the node is stock: ws and mplex. Over TCP it gets tcp and yamux.
+// Over WebSocket, secure or not, the node is stock: ws and mplex. Over TCP it gets tcp and yamux.
 export async function makeLightNode(transport) {
   const added = transport === "tcp" ? { transports: [tcp()], streamMuxers: [yamux()] } : {};
   const node = await createLightNode({
@@ -33,7 +33,7 @@ export async function makeLightNode(transport) {
     defaultBootstrap: false,
     discovery: { dns: false, peerExchange: false, peerCache: false },
     connectionManager: { enableAutoRecovery: false },
-    // Stock light nodes dial wss only; a loopback test has no certificate.
+    // Stock light nodes dial wss only, and most checks do without.
     libp2p: { hideWebSocketInfo: true, filterMultiaddrs: false, ...added },
   });
   await node.start();

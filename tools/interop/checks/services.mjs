@@ -13,7 +13,10 @@ import { poll } from "../lib/wait.mjs";
 const STORED_MESSAGES = 250;
 const PAGE_MESSAGES = 100;
 const PAYLOAD_BYTES = 1_000;
-const NOT_PUBLISHED = /^waku_lightpush_errors_total\{type="not_published"\}/;
+const NOT_PUBLISHED = {
+  2: /^waku_lightpush_errors_total\{type="not_published"\}/,
+  3: /^waku_lightpush_v3_errors_total\{type="not_published"\}/,
+};
 
 export async function serviceChecks({ report, levada, rest, stack, relay, transport }) {
   const group = `js-waku light services over ${transport}`;
@@ -59,11 +62,12 @@ async function pushesToNobody(scope, context) {
     return successes.length === 0 && failures.map(({ error }) => String(error)).join(",");
   };
   for (const useLegacy of [false, true]) {
-    const before = await context.rest.metric(NOT_PUBLISHED);
+    const counted = NOT_PUBLISHED[useLegacy ? 2 : 3];
+    const before = await context.rest.metric(counted);
     const error = await poll(scope, "lightpush to fail for want of relay peers", () => fails(useLegacy));
     // js-waku tells its user no more than this, whatever the node's status is.
     expect(error === "Remote peer rejected", `it failed with ${error}`);
-    expect((await context.rest.metric(NOT_PUBLISHED)) > before, "the node did not count the message as not published");
+    expect((await context.rest.metric(counted)) > before, "the node did not count the message as not published");
   }
 }
 

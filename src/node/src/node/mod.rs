@@ -6,6 +6,7 @@ pub(crate) mod egress;
 mod error;
 mod filter;
 mod filter_client;
+mod from_config;
 mod health;
 pub(crate) mod ingress;
 mod light_clients;
@@ -23,14 +24,12 @@ mod store;
 mod subscriptions;
 mod sync_fill;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use levada_archive::{DatabaseUrl, HELD_BYTES_DEFAULT, PostgresArchive, PostgresOptions, SegmentOptions};
-use levada_engine::{Affinity, Arena, ArenaConfig, Cores, Drained, Running, Waker, usable_cores};
-use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, TlsFiles, peer_address};
-use levada_stages::filter::Limits;
+use levada_engine::{Arena, Cores, Drained, Running, Waker};
+use levada_net::{Multiaddr, NetHandle, NodeKey};
 use levada_stages::signed::SignedShards;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::topics::PubsubTopic;
@@ -39,13 +38,14 @@ use tokio::task::JoinHandle;
 
 pub use error::StartError;
 
-use crate::config::{Config, WaitPreset};
+use crate::config::Config;
 use crate::rest::{self, Topic};
-use crate::topology::{self, Ends, PathWorkers, Plan, Shared, TOPICS_MAX, Wakers};
+use crate::topology::{self, Ends, Plan, Shared, TOPICS_MAX, Wakers};
 use backend::NodeBackend;
 use discovery::Discovery;
 use filter::Subscribers;
 use filter_client::Subscriber;
+use from_config::{Archives, arena_config, filter_limits, net_config, path_workers};
 use ingress::Ingress;
 use placement::NetWorkers;
 use publish::Tickets;
@@ -53,9 +53,6 @@ use registry::Sources;
 use store::Store;
 use subscriptions::Subscriptions;
 use sync_fill::SyncFill;
-
-/// Lanes of the path at most, unless more are asked for: one relay router does not keep more busy.
-const LANES_MAX: usize = 4;
 
 /// A node that runs. Dropping it without [`stop`](Self::stop) loses what is in flight.
 pub struct Node {
@@ -70,6 +67,14 @@ pub struct Node {
     stop: watch::Sender<bool>,
     drain_timeout: Duration,
     listening: Listening,
+}
+
+/// What requests of clients go to.
+struct Asked {
+    tickets: Arc<Tickets>,
+    subscriptions: Arc<Subscriptions>,
+    subscribers: Subscribers,
+    store: Option<Store>,
 }
 
 /// Where a running node can be reached.
@@ -105,10 +110,7 @@ impl Node {
         let mut net_config = net_config(config)?;
         let mut shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes, filter_limits(config));
         shared.signed = Arc::new(SignedShards::new(config.protected_topics()));
-        let archive = config.store.then(|| open_archive(config)).transpose()?;
-        let location = archive.as_ref().map(|archive| archive.location());
-        let store = archive.as_deref().map(|archive| Store::open(archive, config.max_msg_bytes)).transpose()?;
-        let sync_reader = archive.as_deref().map(levada_archive::Archive::reader).transpose()?;
+        let Archives { writer: archive, location, store, sync_reader } = Archives::open(config)?;
         let arena = Arena::<WakuRecord>::new(&arena_config(config))?;
         let path = path_workers(config);
         let ([egress_ready, wanted_ready, answers_ready], wakers) = bells();
@@ -136,33 +138,6 @@ impl Node {
         let stored = fill.as_ref().map(|fill| fill.wanted().clone());
         let subscriptions =
             Arc::new(Subscriptions::new(net.clone(), shared.topics.clone(), shared.events.clone(), stored.clone()));
-        let filter_client = Subscriber::new(filter_client::Parts {
-            net: &net,
-            ingress: ingress.clone(),
-            counters: subscribers.pushes.counters().clone(),
-            topics: shared.topics.clone(),
-            shelves: shared.shelves.clone(),
-            named: config.filter_node.as_deref().and_then(peer_asker::peer_of),
-            cluster_id: config.cluster_id,
-            num_shards_in_network: config.num_shards_in_network,
-        });
-        let backend = NodeBackend {
-            filter_client,
-            ingress: ingress.clone(),
-            tickets,
-            events: shared.events.clone(),
-            topics: shared.topics.clone(),
-            subscriptions: subscriptions.clone(),
-            store,
-            net: net.clone(),
-            cluster_id: config.cluster_id,
-            num_shards_in_network: config.num_shards_in_network,
-            message_bytes_max: config.max_msg_bytes,
-            relay: config.relay,
-            clients: services::clients(config, &net),
-            operator: config.rest_admin.then(|| services::operator(config, &net, &shared.subscriptions)),
-            discovery: None,
-        };
         let topics = config.pubsub_topics();
         stored.iter().for_each(|stored| topics.iter().for_each(|topic| stored.fill(topic)));
         let peers = in_order(net.listen_addresses());
@@ -172,22 +147,50 @@ impl Node {
         let servers = Vec::new();
         let mut node =
             Self { net, net_task, ingress, topology, shared, fill, pumps, servers, stop, drain_timeout, listening };
-        if let Err(error) = node.join(config, &key, backend, &subscriptions, subscribers).await {
+        let asked = Asked { tickets, subscriptions, subscribers, store };
+        if let Err(error) = node.join(config, &key, asked).await {
             node.stop().await;
             return Err(error);
         }
         Ok(node)
     }
 
+    /// What answers REST and the services.
+    fn backend(&self, config: &Config, asked: &Asked) -> NodeBackend {
+        let Self { net, ingress, shared, .. } = self;
+        let filter_client = Subscriber::new(filter_client::Parts {
+            net,
+            ingress: ingress.clone(),
+            counters: asked.subscribers.pushes.counters().clone(),
+            topics: shared.topics.clone(),
+            shelves: shared.shelves.clone(),
+            named: config.filter_node.as_deref().and_then(peer_asker::peer_of),
+            cluster_id: config.cluster_id,
+            num_shards_in_network: config.num_shards_in_network,
+        });
+        NodeBackend {
+            filter_client,
+            ingress: ingress.clone(),
+            tickets: asked.tickets.clone(),
+            events: shared.events.clone(),
+            topics: shared.topics.clone(),
+            subscriptions: asked.subscriptions.clone(),
+            store: asked.store.clone(),
+            net: net.clone(),
+            cluster_id: config.cluster_id,
+            num_shards_in_network: config.num_shards_in_network,
+            message_bytes_max: config.max_msg_bytes,
+            relay: config.relay,
+            clients: services::clients(config, net),
+            operator: config.rest_admin.then(|| services::operator(config, net, &shared.subscriptions)),
+            discovery: None,
+        }
+    }
+
     /// Subscribes and opens the servers: what a failure must undo in order.
-    async fn join(
-        &mut self,
-        config: &Config,
-        key: &NodeKey,
-        mut backend: NodeBackend,
-        subscriptions: &Subscriptions,
-        subscribers: Subscribers,
-    ) -> Result<(), StartError> {
+    async fn join(&mut self, config: &Config, key: &NodeKey, asked: Asked) -> Result<(), StartError> {
+        let mut backend = self.backend(config, &asked);
+        let Asked { subscriptions, subscribers, .. } = asked;
         if config.shards.len() > TOPICS_MAX {
             return Err(StartError::TooManyShards { shards: config.shards.len(), shards_max: TOPICS_MAX });
         }
@@ -302,12 +305,6 @@ pub struct Stopped {
 /// Time for answering open requests and saying goodbye to peers, if the drain leaves less.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Known peers survive a restart in this file, in the folder the node is started in.
-const PEER_FILE: &str = "levada-peers.txt";
-
-/// Of the connections that are for relay one in so many is one that the node strives for itself, as in nwaku.
-const OUTGOING_PART: u32 = 3;
-
 /// Time between two looks at whether the node can go on.
 const FAILURE_CHECK: Duration = Duration::from_millis(250);
 
@@ -341,115 +338,4 @@ fn bells() -> ([Arc<Notify>; 3], Wakers) {
         Waker::from_callback(move || bell.notify_one())
     });
     (bells, Wakers { egress, wanted, answers })
-}
-
-fn open_archive(config: &Config) -> Result<Box<dyn levada_archive::Archive>, StartError> {
-    if let DatabaseUrl::Postgres(url) = &config.store_message_db_url {
-        let (connections_max, backlog_bytes) = (config.store_max_num_db_connections, config.store_backlog_bytes);
-        let schema = config.store_message_db_schema;
-        let options = PostgresOptions { schema, connections_max, backlog_bytes, ..PostgresOptions::default() };
-        return Ok(Box::new(PostgresArchive::open(url, &options)?));
-    }
-    // In a small arena, slots are for messages under way.
-    let held_bytes = HELD_BYTES_DEFAULT.min(config.arena_bytes / 16);
-    let options = SegmentOptions { io: config.store_io, held_bytes, ..SegmentOptions::default() };
-    Ok(levada_archive::open_with(&config.store_message_db_url, &options)?)
-}
-
-/// As many lanes as are asked for, or as the affinity has places, else for half the cores.
-fn path_workers(config: &Config) -> PathWorkers {
-    let lanes = config.workers.unwrap_or_else(|| match &config.affinity {
-        Affinity::Auto => (usable_cores() / 2).clamp(1, LANES_MAX),
-        Affinity::Places(places) => places.len(),
-    });
-    PathWorkers { lanes, wait: wait_of(config.wait), affinity: config.affinity.clone() }
-}
-
-fn arena_config(config: &Config) -> ArenaConfig {
-    ArenaConfig { huge_pages: config.huge_pages, ..ArenaConfig::with_budget(config.arena_bytes, config.max_msg_bytes) }
-}
-
-fn wait_of(preset: WaitPreset) -> levada_engine::Wait {
-    match preset {
-        WaitPreset::Spin => levada_engine::Wait::Spin,
-        WaitPreset::Balanced => levada_engine::Wait::Balanced,
-        WaitPreset::Eco => levada_engine::Wait::Eco,
-    }
-}
-
-fn filter_limits(config: &Config) -> Limits {
-    Limits {
-        subscribers_max: config.filter_max_peers_to_serve,
-        criteria_max: config.filter_max_criteria,
-        timeout: config.filter_subscription_timeout,
-    }
-}
-
-fn net_config(config: &Config) -> Result<NetConfig, StartError> {
-    let key = match &config.node_key {
-        Some(key) => NodeKey::from_hex(&key.secret_hex())?,
-        None => NodeKey::generate(),
-    };
-    let mut net = NetConfig::new(key);
-    net.listen_address = config.listen_address;
-    net.tcp_port = config.tcp_port;
-    net.websocket_port = config.websocket_support.then_some(config.websocket_port);
-    net.websocket_tls = config
-        .websocket_secure
-        .as_ref()
-        .map(|files| TlsFiles { key: files.key.clone(), certificate: files.certificate.clone() });
-    net.external_addresses = external_addresses(config)?;
-    net.announce_listen = !config.ext_multiaddr_only;
-    net.cluster_id = config.cluster_id;
-    net.shards.clone_from(&config.shards);
-    let used = [&config.filter_node, &config.store_node, &config.lightpush_node, &config.peer_exchange_node]
-        .into_iter()
-        .flatten();
-    let mut wanted: Vec<&String> = config.static_nodes.iter().chain(used).collect();
-    // One node may be named for several purposes.
-    wanted.sort();
-    wanted.dedup();
-    net.static_peers = wanted.into_iter().map(|text| peer_address(text)).collect::<Result<_, _>>()?;
-    net.max_connections = config.max_connections;
-    let outgoing = config.relay_peers_max / OUTGOING_PART;
-    if config.relay {
-        net.relay_incoming_max = (config.relay_peers_max - outgoing) as usize;
-    }
-    net.ip_colocation_limit = config.ip_colocation_limit;
-    net.outgoing_wanted = outgoing as usize;
-    net.known_peers_max = config.peer_store_capacity;
-    net.peer_file = config.peer_persistence.then(|| PEER_FILE.into());
-    net.keep_alive = config.keep_alive;
-    net.message_bytes_max = config.max_msg_bytes;
-    net.agent.clone_from(&config.agent_string);
-    net.relay = config.relay;
-    net.transport = config.transport.into();
-    net.send_queue_bytes = config.relay_queue_bytes;
-    Ok(net)
-}
-
-/// The addresses to announce besides those listened on: the listeners as the outside sees them under `--dns4-domain-name`, else behind
-/// `--nat=extip:IP`, and those of `--ext-multiaddr`.
-fn external_addresses(config: &Config) -> Result<Vec<Multiaddr>, StartError> {
-    let given = config.ext_multiaddrs.iter().map(|text| text.parse::<Multiaddr>());
-    let given = given.collect::<Result<Vec<_>, _>>().map_err(|error| StartError::Announced(error.to_string()))?;
-    let host = match (&config.dns4_domain_name, config.nat.external_ip()) {
-        _ if config.ext_multiaddr_only => None,
-        (Some(name), _) => Some(format!("/dns4/{name}")),
-        (None, Some(IpAddr::V4(ip))) => Some(format!("/ip4/{ip}")),
-        (None, Some(IpAddr::V6(ip))) => Some(format!("/ip6/{ip}")),
-        (None, None) => None,
-    };
-    let seen = host.map(|host| seen_addresses(&host, config)).unwrap_or_default();
-    Ok(seen.into_iter().chain(given).collect())
-}
-
-/// The listeners under another host. A port that the system chooses cannot be foretold.
-fn seen_addresses(host: &str, config: &Config) -> Vec<Multiaddr> {
-    let tcp = (config.tcp_port != 0).then(|| format!("{host}/tcp/{}", config.tcp_port));
-    let websocket = (config.websocket_support && config.websocket_port != 0).then(|| {
-        let scheme = if config.websocket_secure.is_some() { "wss" } else { "ws" };
-        format!("{host}/tcp/{}/{scheme}", config.websocket_port)
-    });
-    tcp.into_iter().chain(websocket).filter_map(|address| address.parse().ok()).collect()
 }

@@ -33,8 +33,8 @@ pub use backend::{
     Admin, Backend, CachedMessage, ConnectionStatus, FilterSubscriber, Health, HealthState, Info, LightpushVersion,
     ProtocolHealth, PublishMessage, Published, Topic,
 };
-pub use filter::{FilterClient, FilterRefusal};
 pub use error::{NotSubscribed, PublishError, PushError, QueryError, ServeError, TopicError};
+pub use filter::{FilterClient, FilterRefusal};
 pub use message::META_BYTES_MAX;
 pub use server::ServerLimits;
 

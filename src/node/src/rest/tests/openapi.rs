@@ -75,7 +75,7 @@ async fn every_described_route_is_served_and_the_operators_only_for_them() {
     }
     let described: BTreeSet<(String, String)> =
         described(&description(true).await).into_iter().map(|(method, path, _)| (method, path)).collect();
-    let routes = crate::rest::routes().map(|(method, path)| (method.to_owned(), path.to_owned()));
+    let routes = routes().map(|(method, path)| (method.to_owned(), path.to_owned()));
     assert_eq!(routes.collect::<BTreeSet<_>>(), described);
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Peer {
     pub(crate) index: Option<PeerIndex>,
     is_outbound: bool,
     ip: Option<IpAddr>,
-    /// The oldest that is usable is the one that is written to.
+    /// In the order in which they came. Which of them is written to is said by [`Occupant::connection`].
     links: Vec<(ConnectionId, Arc<Link>)>,
 }
 
@@ -37,6 +37,8 @@ pub(crate) struct Peer {
 #[derive(Clone, Debug)]
 pub(crate) struct Occupant {
     pub(crate) peer: PeerId,
+    /// The connection that is written to: the first one with a stream, which need not be the oldest, until it closes.
+    pub(crate) connection: ConnectionId,
     pub(crate) link: Arc<Link>,
 }
 
@@ -99,7 +101,7 @@ impl Core {
         }
         let info =
             PeerInfo { key: sha256(&id.to_bytes()), protocol, direct: false, outbound: peer.is_outbound, ip: peer.ip };
-        let occupant = Occupant { peer: id, link: link.clone() };
+        let occupant = Occupant { peer: id, connection, link: link.clone() };
         match self.router.connected(info, &mut self.actions) {
             Ok(index) => {
                 peer.index = Some(index);
@@ -133,18 +135,21 @@ impl Core {
         self.send_frames(index.slot());
     }
 
-    /// A connection has closed. Another one of the same peer takes over.
+    /// A connection has closed. If it was the one that is written to, another one of the same peer takes over what waits there.
     pub(crate) fn disconnect(&mut self, id: PeerId, connection: ConnectionId, now: Moment) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        let was_first = peer.links.first().is_some_and(|(first, _)| *first == connection);
         peer.links.retain(|(known, _)| *known != connection);
-        let (index, next) = (peer.index, peer.links.first().map(|(_, link)| link.clone()));
+        let (index, next) = (peer.index, peer.links.first().cloned());
         match (index, next) {
-            (Some(index), Some(link)) if was_first => {
-                self.occupy(index, Some(Occupant { peer: id, link }));
-                self.announce_again(&id);
+            (Some(index), Some((next, link))) => {
+                let Some(Some(occupant)) = self.occupants.get_mut(index.slot()) else { return };
+                if occupant.connection == connection {
+                    std::mem::swap(&mut *occupant.link.queue(), &mut *link.queue());
+                    *occupant = Occupant { peer: id, connection: next, link };
+                    self.announce_again(&id);
+                }
             }
-            (_, Some(_)) => {}
+            (None, Some(_)) => {}
             (index, None) => {
                 self.peers.remove(&id);
                 if let Some(index) = index {

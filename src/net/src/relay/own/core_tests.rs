@@ -54,6 +54,13 @@ fn is_announcement(frames: &[Bytes]) -> bool {
     matches!(items.next(), Some(Ok(RpcItem::Subscription { subscribe: true, topic })) if topic.of(body) == TOPIC.as_bytes())
 }
 
+/// Whether the frames are one graft to the topic.
+fn is_graft(frames: &[Bytes]) -> bool {
+    let [body] = frames else { return false };
+    let mut items = RpcWalk::new(body, RpcLimits::default()).expect("a short frame");
+    matches!(items.next(), Some(Ok(RpcItem::Graft { topic })) if topic.of(body) == TOPIC.as_bytes())
+}
+
 fn hear_subscription(core: &mut Core, peer: &PeerId, topic: &str) {
     let mut entry = BytesMut::new();
     gossipsub::subscribe(topic, true, &mut entry);
@@ -72,10 +79,45 @@ fn the_second_connection_of_a_peer_takes_over_and_the_peer_stays_known() {
     let index = core.index_of(&peer);
     core.disconnect(peer, ConnectionId::new_unchecked(1), Moment::ZERO);
     assert_eq!(core.index_of(&peer), index);
-    assert!(is_announcement(&control(&second)), "what the first one still held may be lost");
+    let frames = control(&second);
+    let (announcement, waiting) = frames.split_last().expect("two frames");
+    assert!(is_announcement(std::slice::from_ref(announcement)), "what the first one has sent may be lost");
+    assert!(is_graft(waiting), "what it still held is not");
     core.disconnect(peer, ConnectionId::new_unchecked(2), Moment::ZERO);
     assert_eq!((core.index_of(&peer), core.router.usage().peers), (None, 0));
     assert!(core.occupants.iter().all(Option::is_none));
+}
+
+/// Of two connections that crossed, either one may have the first stream, and either one may be the one that stays.
+#[test]
+fn the_older_connection_takes_over_from_the_newer_one_if_that_had_the_first_stream() {
+    let (mut core, peer) = (core(), NodeKey::generate().peer_id());
+    let [older, newer] = [1, 2].map(|connection| {
+        let link = Arc::new(Link::new(LIMITS));
+        core.connect(peer, ConnectionId::new_unchecked(connection), false, None, link.clone());
+        link
+    });
+    core.agree(peer, ConnectionId::new_unchecked(2), Protocol::Waku, Moment::ZERO);
+    core.agree(peer, ConnectionId::new_unchecked(1), Protocol::Waku, Moment::ZERO);
+    assert!(is_announcement(&control(&newer)) && control(&older).is_empty());
+    assert!(newer.queue().push_control(b"\x03abc"));
+    core.disconnect(peer, ConnectionId::new_unchecked(2), Moment::ZERO);
+    let [waiting, announcement] = &control(&older)[..] else { panic!("two frames") };
+    assert_eq!(waiting[..], b"abc"[..], "what the newer one still held goes over the older one");
+    assert!(is_announcement(std::slice::from_ref(announcement)));
+    core.disconnect(peer, ConnectionId::new_unchecked(1), Moment::ZERO);
+    assert!(core.occupants.iter().all(Option::is_none));
+}
+
+#[test]
+fn a_connection_that_is_not_written_to_goes_and_nothing_changes() {
+    let (mut core, peer) = (core(), NodeKey::generate().peer_id());
+    let first = connect(&mut core, peer, 1);
+    assert!(is_announcement(&control(&first)));
+    connect(&mut core, peer, 2);
+    core.disconnect(peer, ConnectionId::new_unchecked(2), Moment::ZERO);
+    core.announce_again(&peer);
+    assert!(is_announcement(&control(&first)));
 }
 
 #[test]

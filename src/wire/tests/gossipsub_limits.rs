@@ -5,7 +5,7 @@ use levada_wire::Span;
 use levada_wire::error::{EncodeError, RpcError, WireError};
 use levada_wire::gossipsub::{
     PUBLISH_HEADER_BYTES_MAX, Publication, PublishHeader, RpcItem, RpcLimits, RpcWalk, graft, idontwant, ihave, iwant,
-    prune, publish_trailer, subscribe,
+    prune, publish_topic, subscribe,
 };
 use levada_wire::varint::decode_frame;
 
@@ -58,9 +58,9 @@ fn frame_and_topic_lengths_are_limited_exactly() {
     assert_eq!(walk(&frame, limits(19, 14)), Err(RpcError::TooLong { bytes: 20, bytes_max: 19 }));
     let refused = |offset| Err(RpcError::TopicTooLong { bytes: 14, offset, bytes_max: 13 });
     assert_eq!(walk(&frame, limits(20, 13)), refused(6));
-    let mut trailer = written(|out| publish_trailer(TOPIC, out));
-    trailer.splice(0..0, [0x12, 16]);
-    assert_eq!(walk(&trailer, limits(20, 13)), refused(4));
+    let mut topic = written(|out| publish_topic(TOPIC, out));
+    topic.splice(0..0, [0x12, 16]);
+    assert_eq!(walk(&topic, limits(20, 13)), refused(4));
     assert_eq!(walk(&written(|out| prune(TOPIC, None, out)), limits(20, 13)), refused(6));
 }
 
@@ -137,15 +137,15 @@ fn control_messages_of_several_entries_and_several_control_messages() {
 }
 
 #[test]
-fn a_publish_frame_is_written_around_its_data() {
+fn a_publish_frame_is_written_before_its_data() {
     for data_len in [0, 1, 127, 128, 16_383, 16_384, 150_000] {
         let data = vec![7; data_len];
         let header = PublishHeader::new(TOPIC, data_len).expect("a small frame");
-        let trailer = written(|out| publish_trailer(TOPIC, out));
-        let stream = [header.framed(), &data, &trailer].concat();
+        let topic = written(|out| publish_topic(TOPIC, out));
+        let stream = [header.framed(), &topic, header.before_data(), &data].concat();
         let body = decode_frame(&stream, u32::MAX).expect("a frame").expect("complete");
         assert_eq!(body.end(), stream.len());
-        assert_eq!(body.of(&stream), [header.bare(), &data, &trailer].concat());
+        assert_eq!(body.of(&stream), [header.bare(), &topic, header.before_data(), &data].concat());
         let items = walk(body.of(&stream), RpcLimits::default()).expect("a well-formed frame");
         let [RpcItem::Publish(publication)] = items[..] else { panic!("one message, not {items:?}") };
         assert_eq!(publication.data.of(body.of(&stream)), data);
@@ -157,10 +157,10 @@ fn a_publish_frame_is_written_around_its_data() {
 /// With nwaku's limit of 153 600 bytes per frame, 153 576 bytes of data are the most that travel on this topic.
 #[test]
 fn a_publish_frame_adds_24_bytes_to_a_large_message() {
-    let trailer = written(|out| publish_trailer(TOPIC, out));
+    let topic = written(|out| publish_topic(TOPIC, out));
     let frame_bytes = |data_len| {
         let header = PublishHeader::new(TOPIC, data_len).expect("a small frame");
-        header.bare().len() + data_len + trailer.len()
+        header.bare().len() + topic.len() + header.before_data().len() + data_len
     };
     assert_eq!(frame_bytes(153_576), 153_600);
     assert_eq!(frame_bytes(153_577), 153_601);
@@ -172,7 +172,7 @@ fn a_publish_frame_has_at_most_u32_max_bytes() {
     let bytes_max = u32::MAX as usize;
     let added = 3 * 6 - 6 + 16;
     let header = PublishHeader::new(TOPIC, bytes_max - added).expect("the largest frame");
-    assert_eq!(header.framed().len(), PUBLISH_HEADER_BYTES_MAX);
+    assert_eq!(header.framed().len() + header.before_data().len(), PUBLISH_HEADER_BYTES_MAX);
     for data_len in [bytes_max - added + 1, bytes_max, usize::MAX] {
         let refused = PublishHeader::new(TOPIC, data_len);
         assert!(matches!(refused, Err(EncodeError::TooLong { .. })), "{data_len}");

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use levada_wire::Span;
 use levada_wire::gossipsub::{
-    MessageIds, PublishHeader, RpcItem, RpcLimits, RpcWalk, graft, ihave, iwant, prune, publish_trailer, subscribe,
+    MessageIds, PublishHeader, RpcItem, RpcLimits, RpcWalk, graft, ihave, iwant, prune, publish_topic, subscribe,
 };
 use levada_wire::hash::{Digest, Hex};
 use levada_wire::waku::message::decode;
@@ -121,7 +121,7 @@ fn digests(ids: MessageIds, frame: &[u8]) -> Vec<Digest> {
     ids.of(frame).map(|id| id.try_into().expect("a Waku id has 32 bytes")).collect()
 }
 
-/// Writes an item as this node would.
+/// Writes an item as this node would, but for the order of the fields of a message.
 fn written(item: RpcItem, frame: &[u8]) -> Vec<u8> {
     let mut out = BytesMut::new();
     match item {
@@ -130,8 +130,12 @@ fn written(item: RpcItem, frame: &[u8]) -> Vec<u8> {
             let topic = name(publication.topic, frame);
             let header = PublishHeader::new(topic, publication.data.len as usize).expect("a small frame");
             out.extend_from_slice(header.bare());
+            let mut topic_field = BytesMut::new();
+            publish_topic(topic, &mut topic_field);
+            // Others write the fields in the order of their numbers, we the data last; the bytes of each are the same.
+            out.extend_from_slice(header.before_data());
             out.extend_from_slice(publication.data.of(frame));
-            publish_trailer(topic, &mut out);
+            out.extend_from_slice(&topic_field);
         }
         RpcItem::IHave { topic, ids } => ihave(name(topic, frame), &digests(ids, frame), &mut out),
         RpcItem::IWant { ids } => iwant(&digests(ids, frame), &mut out),

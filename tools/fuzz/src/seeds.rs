@@ -9,7 +9,7 @@ use levada_wire::autonomi::{
     ChunkBody, ChunkMessage, GetResponse, MerkleCandidateQuoteRequest, ProtocolError, PutRequest, PutResponse,
     QuoteResponse, frame_head, frame_sender, frame_signature,
 };
-use levada_wire::gossipsub::{PublishHeader, graft, idontwant, ihave, iwant, prune, publish_trailer, subscribe};
+use levada_wire::gossipsub::{PublishHeader, graft, idontwant, ihave, iwant, prune, publish_topic, subscribe};
 use levada_wire::mux::mplex::Mplex;
 use levada_wire::mux::yamux::Yamux;
 use levada_wire::mux::{Codec, Greeting, HEADER_BYTES_MAX, Header};
@@ -205,8 +205,9 @@ fn frames() -> Vec<Vec<u8>> {
     let data = encoded(&Message { payload: b"hello", content_topic: TOPIC, ..Message::default() });
     let header = PublishHeader::new(TOPIC, data.len()).expect("a small frame");
     let mut publish = BytesMut::from(header.bare());
+    publish_topic(TOPIC, &mut publish);
+    publish.extend_from_slice(header.before_data());
     publish.extend_from_slice(&data);
-    publish_trailer(TOPIC, &mut publish);
     let mut frames = vec![publish.to_vec()];
     let writers: [&dyn Fn(&mut BytesMut); 6] = [
         &|out| subscribe(TOPIC, true, out),

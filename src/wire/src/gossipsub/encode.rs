@@ -1,4 +1,4 @@
-//! The RPC frames this node writes. A publish frame is written around the payload: header, the slot's bytes, trailer.
+//! The RPC frames this node writes. A publish frame is written before the payload: header, topic, and then the slot's bytes.
 //!
 //! Each function appends one whole RPC body, without its length prefix, to a buffer. Some protobuf readers keep only the
 //! last control message of a frame, so a buffer must not take two of [`graft`], [`prune`], [`ihave`], [`iwant`] and
@@ -11,20 +11,25 @@ use crate::error::EncodeError;
 use crate::hash::Digest;
 use crate::varint::{self, VARINT_BYTES_MAX};
 
-/// Bytes of the longest publish header, its length prefix included: three lengths of up to 32 bits and two keys.
+/// Bytes of the longest publish header, its length prefix and the topic field not counted in: three lengths of up to 32 bits and two keys.
 pub const PUBLISH_HEADER_BYTES_MAX: usize = 17;
 
-/// What stands in front of the data of a frame that publishes one message. It depends on lengths alone, so that one header
-/// serves every peer.
+/// What stands in front of the data of a frame that publishes one message, but for the field of the topic, which lies in the middle. It
+/// depends on lengths alone, so that one header serves every peer.
+///
+/// The topic comes before the data, though its number is the higher one: so nothing follows the data, and a transport that makes a
+/// record of every slice has one record less to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublishHeader {
     bytes: [u8; PUBLISH_HEADER_BYTES_MAX],
     prefix_len: u8,
+    /// Where the field of the topic belongs.
+    topic_at: u8,
     len: u8,
 }
 
 impl PublishHeader {
-    /// The header for `data_bytes` bytes of data on `topic`, to be followed by the data and [`publish_trailer`].
+    /// The header for `data_bytes` bytes of data on `topic`: what it consists of is to be followed by the data.
     ///
     /// # Errors
     /// [`EncodeError::TooLong`] if the frame would be over `u32::MAX` bytes.
@@ -37,11 +42,12 @@ impl PublishHeader {
         let rpc_bytes = 1 + varint::len(message_bytes) as u64 + message_bytes;
         u32::try_from(rpc_bytes).map_err(|_| too_long(names_and_data))?;
 
-        let mut header = Self { bytes: [0; PUBLISH_HEADER_BYTES_MAX], prefix_len: 0, len: 0 };
+        let mut header = Self { bytes: [0; PUBLISH_HEADER_BYTES_MAX], prefix_len: 0, topic_at: 0, len: 0 };
         header.push(rpc_bytes);
         header.prefix_len = header.len;
         header.push(key(rpc_field::PUBLISH));
         header.push(message_bytes);
+        header.topic_at = header.len;
         header.push(key(message_field::DATA));
         header.push(data_bytes as u64);
         Ok(header)
@@ -53,19 +59,28 @@ impl PublishHeader {
         self.len += written.expect("three 32-bit varints and two keys fit the header") as u8;
     }
 
-    /// The header with the frame's length prefix, as it goes on a stream.
-    pub fn framed(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    fn part(&self, from: u8, to: u8) -> &[u8] {
+        self.bytes.get(usize::from(from)..usize::from(to)).unwrap_or_default()
     }
 
-    /// The header without the length prefix, for a transport that writes its own.
+    /// What stands before the field of the topic, with the frame's length prefix, as it goes on a stream.
+    pub fn framed(&self) -> &[u8] {
+        self.part(0, self.topic_at)
+    }
+
+    /// What stands before the field of the topic without the length prefix, for a transport that writes its own.
     pub fn bare(&self) -> &[u8] {
-        self.bytes.get(usize::from(self.prefix_len)..usize::from(self.len)).unwrap_or_default()
+        self.part(self.prefix_len, self.topic_at)
+    }
+
+    /// What stands between the field of the topic and the data.
+    pub fn before_data(&self) -> &[u8] {
+        self.part(self.topic_at, self.len)
     }
 }
 
-/// Appends what stands behind the data of a publish frame: the topic. It is the same for every message of a topic.
-pub fn publish_trailer(topic: &str, out: &mut BytesMut) {
+/// Appends the field of the topic of a publish frame. It is the same for every message of a topic.
+pub fn publish_topic(topic: &str, out: &mut BytesMut) {
     put_bytes(message_field::TOPIC, topic.as_bytes(), out);
 }
 

@@ -8,7 +8,7 @@ mod rpc;
 pub mod stream;
 
 pub use encode::{
-    PUBLISH_HEADER_BYTES_MAX, PublishHeader, graft, idontwant, ihave, iwant, prune, publish_trailer, subscribe,
+    PUBLISH_HEADER_BYTES_MAX, PublishHeader, graft, idontwant, ihave, iwant, prune, publish_topic, subscribe,
 };
 pub use limits::RpcLimits;
 pub use rpc::{MessageIds, Publication, RpcItem, RpcWalk};

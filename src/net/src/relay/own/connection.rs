@@ -57,12 +57,13 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(shared: Arc<Shared>, peer: PeerId, connection: ConnectionId, link: Arc<Link>) -> Self {
+        let writer = Writer::new(shared.piece_bytes);
         Self {
             shared,
             peer,
             connection,
             link,
-            writer: Writer::default(),
+            writer,
             outbound: Outbound::Wanted,
             openings: 0,
             is_reopening: false,

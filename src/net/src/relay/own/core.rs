@@ -55,7 +55,7 @@ pub(crate) struct Core {
     /// Bytes of a frame that peers read.
     pub(crate) rpc_bytes_max: usize,
     /// The topics' names as they stand in frames, by [`TopicIndex::slot`].
-    trailers: Vec<Option<(TopicIndex, Bytes)>>,
+    topic_fields: Vec<Option<(TopicIndex, Bytes)>>,
     /// Where control frames are put together.
     pub(super) body: BytesMut,
     pub(super) frames: BytesMut,
@@ -72,7 +72,7 @@ impl Core {
             events: Events::default(),
             cluster,
             rpc_bytes_max,
-            trailers: Vec::new(),
+            topic_fields: Vec::new(),
             body: BytesMut::new(),
             frames: BytesMut::new(),
         }
@@ -164,22 +164,22 @@ impl Core {
         self.peers.get(id)?.index
     }
 
-    /// What follows the data in frames on a topic, encoded once for all of them.
-    pub(crate) fn trailer(&mut self, topic: TopicIndex) -> Bytes {
+    /// The field of the topic in frames on it, encoded once for all of them.
+    pub(crate) fn topic_field(&mut self, topic: TopicIndex) -> Bytes {
         let slot = topic.slot();
-        if self.trailers.len() <= slot {
-            self.trailers.resize(slot + 1, None);
+        if self.topic_fields.len() <= slot {
+            self.topic_fields.resize(slot + 1, None);
         }
-        if let Some((known, trailer)) = &self.trailers[slot]
+        if let Some((known, field)) = &self.topic_fields[slot]
             && *known == topic
         {
-            return trailer.clone();
+            return field.clone();
         }
         let mut bytes = BytesMut::new();
-        gossipsub::publish_trailer(self.router.topic_name(topic).unwrap_or_default(), &mut bytes);
-        let trailer = bytes.freeze();
-        self.trailers[slot] = Some((topic, trailer.clone()));
-        trailer
+        gossipsub::publish_topic(self.router.topic_name(topic).unwrap_or_default(), &mut bytes);
+        let field = bytes.freeze();
+        self.topic_fields[slot] = Some((topic, field.clone()));
+        field
     }
 }
 

@@ -145,7 +145,7 @@ fn long_gossip_is_split_into_frames_that_peers_read() {
         let id = sha256(&number.to_be_bytes());
         let header = PublishHeader::new(TOPIC, 4).expect("a short frame");
         let data = Payload::Bytes(Bytes::copy_from_slice(&number.to_be_bytes()));
-        let handle = Some(Outgoing::new(header, data, core.trailer(topic)));
+        let handle = Some(Outgoing::new(header, core.topic_field(topic), data));
         let message = Message { id, topic, bytes: 4, handle };
         core.router.publish(message, Moment::ZERO, &mut core.actions).expect("the peer is there");
     }

@@ -46,8 +46,10 @@ use crate::config::NetConfig;
 use crate::error::NetError;
 use crate::inbound::Inbound;
 use crate::stall::Stall;
+use crate::transport::TransportKind;
 use queue::QueueLimits;
 use shared::Shared;
+use writer::STOCK_PIECE_BYTES;
 
 /// The largest control message that honest peers send is an IHAVE or IWANT with 5 000 ids of 34 bytes each; the subscriptions to all
 /// shards of a cluster take 30 KB.
@@ -88,7 +90,8 @@ pub(crate) fn own(config: &NetConfig, inbound: Arc<dyn Inbound>, stall: Arc<Stal
         published_for: config.send_published_for,
         forwarded_for: config.send_forwarded_for,
     };
-    Ok(OwnRelay::new(Shared::new(core, inbound, stall, frames, queues), heartbeat_every))
+    let piece_bytes = (config.transport == TransportKind::Stock).then_some(STOCK_PIECE_BYTES);
+    Ok(OwnRelay::new(Shared::new(core, inbound, stall, frames, queues, piece_bytes), heartbeat_every))
 }
 
 fn router_config(config: &NetConfig, arena_bytes: usize) -> Config {

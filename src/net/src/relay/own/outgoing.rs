@@ -32,27 +32,31 @@ impl Payload {
     }
 }
 
-/// One frame: what stands in front of the data, the data, and what stands behind it.
+/// One frame: what stands in front of the data, the field of the topic in the middle of that, and the data.
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
     header: PublishHeader,
+    /// The same bytes for all messages on the topic.
+    topic_field: Bytes,
     payload: Payload,
-    /// The topic, the same bytes for all messages on it.
-    trailer: Bytes,
 }
 
 impl Outgoing {
-    pub(crate) fn new(header: PublishHeader, payload: Payload, trailer: Bytes) -> Self {
-        Self { header, payload, trailer }
+    pub(crate) fn new(header: PublishHeader, topic_field: Bytes, payload: Payload) -> Self {
+        Self { header, topic_field, payload }
     }
 
-    /// The bytes on the wire, in order.
-    pub(crate) fn parts(&self) -> [&[u8]; 3] {
-        [self.header.framed(), self.payload.bytes(), &self.trailer]
+    /// What is written before the data, in order.
+    pub(crate) fn head(&self) -> [&[u8]; 3] {
+        [self.header.framed(), &self.topic_field, self.header.before_data()]
     }
 
-    /// What a queue is charged for it.
+    pub(crate) fn data(&self) -> &[u8] {
+        self.payload.bytes()
+    }
+
+    /// What a queue is charged for it: the whole slot, however short the message is, because so much is kept from others.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.payload.kept_bytes() + self.trailer.len()
+        self.payload.kept_bytes() + self.topic_field.len()
     }
 }

@@ -36,10 +36,19 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
-    pub(crate) fn parts(&self) -> [&[u8]; 3] {
+    /// The small parts that go first.
+    pub(crate) fn head(&self) -> [&[u8]; 3] {
         match self {
-            Self::Control(bytes) => [bytes, &[], &[]],
-            Self::Message(message) => message.parts(),
+            Self::Control(_) => [&[]; 3],
+            Self::Message(message) => message.head(),
+        }
+    }
+
+    /// What is written from where it lies.
+    pub(crate) fn body(&self) -> &[u8] {
+        match self {
+            Self::Control(bytes) => bytes,
+            Self::Message(message) => message.data(),
         }
     }
 }
@@ -186,13 +195,13 @@ mod tests {
     /// Queues a message of so many bytes, each of them its number.
     fn push(queue: &mut SendQueue, number: u8, bytes: usize, expires: Moment, now: Moment) -> bool {
         let header = PublishHeader::new("t", bytes).expect("a short frame");
-        let message = Outgoing::new(header, Payload::Bytes(vec![number; bytes].into()), Bytes::new());
+        let message = Outgoing::new(header, Bytes::new(), Payload::Bytes(vec![number; bytes].into()));
         queue.push([number; 32], &message, expires, now)
     }
 
     fn id_of(frame: Option<Frame>) -> Option<u8> {
         match frame? {
-            Frame::Message(message) => message.parts()[1].first().copied(),
+            Frame::Message(message) => message.data().first().copied(),
             Frame::Control(_) => None,
         }
     }

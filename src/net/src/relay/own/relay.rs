@@ -27,7 +27,7 @@ impl Core {
             return Err(too_large);
         }
         let header = PublishHeader::new(topic, bytes).map_err(|_| too_large)?;
-        let outgoing = Outgoing::new(header, Payload::Bytes(data), self.trailer(index));
+        let outgoing = Outgoing::new(header, self.topic_field(index), Payload::Bytes(data));
         let message = Message { id, topic: index, bytes: bytes as u32, handle: Some(outgoing) };
         self.router.publish(message, now, &mut self.actions).map_err(|error| match error {
             RouterError::Duplicate => PublishError::Duplicate,
@@ -59,10 +59,10 @@ impl Core {
     fn take_over(&mut self, id: &Digest, message: Option<Held<WakuRecord>>) {
         let Some(topic) = self.router.awaiting(id).map(|message| message.topic) else { return };
         let Some(message) = message else { return };
-        let trailer = self.trailer(topic);
+        let topic_field = self.topic_field(topic);
         let name = self.router.topic_name(topic).unwrap_or_default();
         let Ok(header) = PublishHeader::new(name, message.payload().len()) else { return };
-        let outgoing = Outgoing::new(header, Payload::Slot(message), trailer);
+        let outgoing = Outgoing::new(header, topic_field, Payload::Slot(message));
         if let Some(message) = self.router.awaiting(id) {
             message.handle = Some(outgoing);
         }

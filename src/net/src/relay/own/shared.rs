@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) stall: Arc<Stall>,
     pub(crate) frames: FrameLimits,
     pub(crate) queues: QueueLimits,
+    /// The most that a stream takes at once, if it does not gather slices.
+    pub(crate) piece_bytes: Option<usize>,
     epoch: Instant,
 }
 
@@ -34,6 +36,7 @@ impl Shared {
         stall: Arc<Stall>,
         frames: FrameLimits,
         queues: QueueLimits,
+        piece_bytes: Option<usize>,
     ) -> Self {
         Self {
             core: Mutex::new(core),
@@ -42,6 +45,7 @@ impl Shared {
             stall,
             frames,
             queues,
+            piece_bytes,
             epoch: Instant::now(),
         }
     }

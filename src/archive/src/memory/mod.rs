@@ -191,11 +191,8 @@ impl Store {
     /// Buffers of other sizes than the one that is wanted now stay, up to a share of the archive: their turn comes. Were they freed first,
     /// two of three messages of mixed sizes would find no buffer.
     fn give_up_one(&mut self, tally: &mut InsertTally) -> bool {
-        if self.pool.bytes() > self.bytes_max / POOL_SHARE {
-            self.pool.release_one() || self.evict_oldest(tally)
-        } else {
-            self.evict_oldest(tally) || self.pool.release_one()
-        }
+        let pool_is_large = self.pool.bytes() > self.bytes_max / POOL_SHARE;
+        (pool_is_large && self.pool.release_one()) || self.evict_oldest(tally) || self.pool.release_one()
     }
 
     /// Removes the oldest message to make room; false if there is none.

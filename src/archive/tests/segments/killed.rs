@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use levada_archive::{Archive, Retention};
 
-use crate::sample::{Place, Random, contents, insert, open};
+use crate::sample::{Place, Random, contents, insert, open, repeats};
 
 const CHILD_PATH: &str = "LEVADA_SEGMENTS_KILLED";
 const ACKNOWLEDGED: &str = "acknowledged up to ";
@@ -15,13 +15,13 @@ const ACKNOWLEDGED: &str = "acknowledged up to ";
 const KEPT: u64 = 150;
 const SEED: u64 = 0x6b69_6c6c;
 
-/// 20 moments, 200 with `LEVADA_DEEP=1`.
+/// 20 moments; fewer or more as [`repeats`] says.
 #[test]
 fn whatever_was_acknowledged_is_there_once() {
     if let Some(path) = std::env::var_os(CHILD_PATH) {
         insert_until_killed(Path::new(&path));
     }
-    let moments = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 200 } else { 20 };
+    let moments = repeats(20);
     let mut random = Random(SEED);
     let place = Place::new();
     let mut stored = 0;

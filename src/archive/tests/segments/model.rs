@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use levada_archive::{Archive, Direction, Key, Query, SegmentArchive};
 
-use crate::sample::{Place, Random, SEGMENT_BYTES, contents, hash_of, insert, message};
+use crate::sample::{Place, Random, SEGMENT_BYTES, contents, hash_of, insert, message, repeats};
 
 /// The messages there are, in their order; the number says when each was inserted.
 #[derive(Default)]
@@ -29,11 +29,10 @@ impl Model {
     }
 }
 
-/// 12 runs of 60 operations, ten times as many with `LEVADA_DEEP=1`.
+/// 12 runs of 60 operations; fewer or more as [`repeats`] says.
 #[test]
 fn random_operations_agree_with_an_ordered_map() {
-    let seeds = if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { 120 } else { 12 };
-    for seed in 0..seeds {
+    for seed in 0..repeats(12) {
         let outcome = std::panic::catch_unwind(|| run(seed));
         assert!(outcome.is_ok(), "seed {seed}");
     }

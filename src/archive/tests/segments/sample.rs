@@ -20,6 +20,13 @@ pub fn way() -> StoreIo {
     std::env::var(STORE_IO).map_or(StoreIo::Auto, |word| word.parse().unwrap())
 }
 
+/// How often a test with random moments or seeds repeats: `times` in the default way to write, a quarter as often in the others, and ten
+/// times as often with `LEVADA_DEEP=1`.
+pub fn repeats(times: u64) -> u64 {
+    let times = if way() == StoreIo::Auto { times } else { times / 4 };
+    if std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1") { times * 10 } else { times }
+}
+
 /// A folder for one archive.
 pub struct Place {
     folder: TempDir,

@@ -16,8 +16,25 @@ use levada_wire::waku::{TopicTable, WakuRecord};
 use crate::backlog::Backlog;
 use crate::{Messages, Ports};
 
-/// Most messages in one transaction.
-const TRANSACTION_MESSAGES_MAX: usize = 256;
+/// When a transaction begins: what comes while another is under way waits for the next, and so shares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupCommit {
+    /// Most messages in one transaction; as many do not wait for others. At most 256.
+    pub messages: usize,
+    /// How long fewer wait for others to share their transaction, unless somebody waits for one of them, or a fair part of the backlog's
+    /// bound is taken.
+    pub wait: Duration,
+}
+
+impl Default for GroupCommit {
+    /// Up to 256, at once.
+    fn default() -> Self {
+        Self { messages: BatchLimit::ENVELOPES_MAX, wait: Duration::ZERO }
+    }
+}
+
+/// How long messages that wait for others are left alone before the next look at them.
+const WAIT_TURN: Duration = Duration::from_millis(1);
 
 /// A transaction takes no further message once it holds this many bytes.
 const TRANSACTION_BYTES_MAX: usize = 16 << 20;
@@ -64,6 +81,9 @@ pub struct ArchiveStage {
     retention: RetentionPolicy,
     /// When retention is looked at again.
     retention_due: Instant,
+    commit: GroupCommit,
+    /// Since when messages wait for others.
+    waiting_since: Option<Instant>,
 }
 
 impl ArchiveStage {
@@ -75,13 +95,39 @@ impl ArchiveStage {
         counters: Arc<ArchiveCounters>,
     ) -> Self {
         let (retention, retention_due) = (RetentionPolicy::default(), Instant::now());
-        Self { archive: Some(archive), topics, backlog, counters, logged: None, retention, retention_due }
+        let (commit, waiting_since) = (GroupCommit::default(), None);
+        let archive = Some(archive);
+        Self { archive, topics, backlog, counters, logged: None, retention, retention_due, commit, waiting_since }
+    }
+
+    /// The same stage, which gathers messages as `commit` says.
+    pub fn with_commit(mut self, commit: GroupCommit) -> Self {
+        self.commit = commit;
+        self
     }
 
     /// The same stage, which drops what `policy` does not ask to keep.
     pub fn with_retention(mut self, policy: RetentionPolicy) -> Self {
         self.retention = policy;
         self
+    }
+
+    /// Whether the batch waits for others to share its transaction; time passes meanwhile.
+    fn waits(&mut self, batch: &Messages<'_>) -> bool {
+        let since = self.waiting_since.get_or_insert_with(Instant::now);
+        let left = self.commit.wait.saturating_sub(since.elapsed());
+        let is_full = || {
+            let bytes: usize = batch.peek().map(|view| view.payload.len()).sum();
+            batch.len() >= self.commit.messages || bytes >= TRANSACTION_BYTES_MAX
+        };
+        let is_awaited = || batch.peek().any(|view| view.record.ticket != 0);
+        let waits = !left.is_zero() && !is_full() && !self.backlog.is_pressed() && !is_awaited();
+        if waits {
+            std::thread::sleep(left.min(WAIT_TURN));
+        } else {
+            self.waiting_since = None;
+        }
+        waits
     }
 
     /// Takes a step of retention if it is due; whether another one is.
@@ -208,10 +254,16 @@ impl Stage<WakuRecord> for ArchiveStage {
     }
 
     fn batch_limit(&self) -> BatchLimit {
-        BatchLimit { envelopes: TRANSACTION_MESSAGES_MAX, payload_bytes: TRANSACTION_BYTES_MAX }
+        BatchLimit {
+            envelopes: self.commit.messages.clamp(1, BatchLimit::ENVELOPES_MAX),
+            payload_bytes: TRANSACTION_BYTES_MAX,
+        }
     }
 
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
+        if self.waits(batch) {
+            return;
+        }
         // What is not taken is presented again; what comes meanwhile waits within the backlog's bound.
         let Some(stored) = self.store(batch) else { return };
         self.pass(stored, batch, ports);
@@ -302,5 +354,44 @@ mod tests {
             "only what is stored goes on"
         );
         assert_eq!(backlog.bytes(), 0);
+    }
+
+    #[test]
+    fn messages_wait_for_others_unless_somebody_waits_for_one() {
+        let classes = vec![ClassConfig { payload_bytes: 1_024, slots: 16 }];
+        let arena =
+            Arena::new(&ArenaConfig { classes, huge_pages: false, prefault: false }).expect("a few small slots");
+        let (counters, topics) = (Arc::new(ArchiveCounters::default()), Arc::new(TopicTable::new(1)));
+        let (archive, backlog) = (Box::new(MemoryArchive::new(1 << 20)), Arc::new(Backlog::new(1 << 20, 16)));
+        let commit = GroupCommit { messages: 4, wait: Duration::from_secs(3_600) };
+        let stage = ArchiveStage::new(archive, topics, backlog.clone(), counters.clone()).with_commit(commit);
+        let mut drawing = TopologyBuilder::new(arena.clone());
+        let worker = drawing.worker("archive");
+        let wait = drawing.stage(worker, "backlog", BacklogStage::new(backlog));
+        let store = drawing.stage(worker, "archive", stage);
+        let source = drawing.source("in", wait, 512);
+        let link = LinkConfig { capacity: 512, policy: Policy::Reliable };
+        drawing.link_with(wait, "store", store, link);
+        let _skipped = drawing.sink("skipped", wait, "skip", link, Waker::from_callback(|| {}));
+        let _stored = drawing.sink("out", store, "next", link, Waker::from_callback(|| {}));
+        let _failed = drawing.sink("failed", store, "failed", link, Waker::from_callback(|| {}));
+        let mut invoker = drawing.build().expect("the drawing is sound").invoker();
+        let mut number = 0;
+        let mut push = |ticket| {
+            number += 1;
+            let mut slot = arena.claim(8).expect("a slot is free");
+            *slot.record_mut() =
+                WakuRecord { ticket, hash: [number; 32], timestamp: crate::unix_ns(), ..WakuRecord::default() };
+            assert!(source.push(slot.share()).is_ok());
+        };
+        let mut stored = |tickets: &[u64]| {
+            tickets.iter().for_each(|ticket| push(*ticket));
+            invoker.turn_until_idle();
+            (counters.stored.value(), counters.transactions.value())
+        };
+        assert_eq!(stored(&[0, 0]), (0, 0), "they wait");
+        assert_eq!(stored(&[7]), (3, 1), "somebody waits for the third");
+        assert_eq!(stored(&[0, 0, 0]), (3, 1));
+        assert_eq!(stored(&[0]), (7, 2), "four are enough");
     }
 }

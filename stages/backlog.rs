@@ -65,6 +65,11 @@ impl Backlog {
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
+    /// Whether so much waits that waiting for more could cost messages.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.bytes.load(Relaxed) > self.bytes_max / 4 || self.envelopes.load(Relaxed) > self.envelopes_max / 4
+    }
+
     /// Bytes of the slots waiting now.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)

@@ -1,5 +1,7 @@
 //! Two nodes that dial each other. Alone in its process, because it compares counters.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::net::Ipv4Addr;

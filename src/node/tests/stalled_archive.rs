@@ -10,6 +10,7 @@ use levada_archive::{
     Archive, ArchiveError, ArchiveMessage, ArchiveReader, DatabaseUrl, InsertOutcome, Query, RetentionPolicy,
 };
 use levada_engine::{Arena, ArenaConfig, Drained, Waker};
+use levada_stages::archive::GroupCommit;
 use levada_stages::{filter, unix_ns};
 use levada_wire::waku::message::Message;
 use levada_wire::waku::{Origin, Verdict, WakuRecord};
@@ -107,6 +108,7 @@ fn relaying_goes_on_while_the_archive_stands_still_and_nothing_is_lost() {
         message_bytes_max: MESSAGE_BYTES_MAX,
         archive: Some(archive),
         retention: RetentionPolicy::default(),
+        commit: GroupCommit::default(),
     };
     let quiet = Waker::from_callback(|| {});
     let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };

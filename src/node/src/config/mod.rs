@@ -39,6 +39,7 @@ use std::time::Duration;
 
 use levada_archive::{DatabaseUrl, PostgresSchema, RetentionPolicy, StoreIo};
 use levada_engine::Affinity;
+use levada_stages::archive::GroupCommit;
 use levada_stages::signed::SignerKey;
 
 pub(crate) use choice::choice;
@@ -151,6 +152,8 @@ pub struct Config {
     pub store_message_retention_policy: RetentionPolicy,
     /// How an archive on the disk is written.
     pub store_io: StoreIo,
+    /// When the archive commits what has come.
+    pub store_commit: GroupCommit,
     /// Most connections to a PostgreSQL archive.
     pub store_max_num_db_connections: usize,
     /// Bytes that wait at most while a PostgreSQL archive is away.
@@ -316,6 +319,10 @@ impl Config {
             discovery: Discovery::from_settings(settings, entry.records, entry.lists),
             store_message_retention_policy: settings.text("store-message-retention-policy").parse().expect(CHECKED),
             store_io: settings.text("store-io").parse().expect(TABLED),
+            store_commit: GroupCommit {
+                messages: settings.number("store-commit-messages"),
+                wait: Duration::from_millis(settings.number("store-commit-ms")),
+            },
             store_max_num_db_connections: settings.number("store-max-num-db-connections"),
             store_backlog_bytes: settings.number("store-backlog-bytes"),
             rest: settings.bool("rest"),

@@ -179,6 +179,21 @@ const EFFECTIVE: &[Key] = &[
          pwritev elsewhere.",
     ),
     Key::new(
+        "store-commit-messages",
+        Kind::Number { min: 1, max: 256 },
+        "256",
+        Group::Store,
+        "The most messages that the archive commits together; as many are committed at once.",
+    ),
+    Key::new(
+        "store-commit-ms",
+        Kind::Number { min: 0, max: 10_000 },
+        "100",
+        Group::Store,
+        "Milliseconds that fewer messages wait for others to be committed with them; a message whose sender waits is committed at once, \
+         and 0 lets none wait.",
+    ),
+    Key::new(
         "store-max-num-db-connections",
         Kind::Number { min: 2, max: 1_000 },
         "50",

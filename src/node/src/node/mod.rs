@@ -114,8 +114,9 @@ impl Node {
         let arena = Arena::<WakuRecord>::new(&arena_config(config))?;
         let path = path_workers(config);
         let ([egress_ready, wanted_ready, answers_ready], wakers) = bells();
-        let retention = config.store_message_retention_policy;
-        let plan = Plan { workers: path.clone(), message_bytes_max: config.max_msg_bytes, archive, retention };
+        let (retention, commit) = (config.store_message_retention_policy, config.store_commit);
+        let (workers, message_bytes_max) = (path.clone(), config.max_msg_bytes);
+        let plan = Plan { workers, message_bytes_max, archive, retention, commit };
         let (drawing, ends) = topology::draw(arena, &shared, plan, &wakers)?;
         let Ends { ingress, egress, wanted, answers } = ends;
         let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()));

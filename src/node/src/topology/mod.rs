@@ -23,7 +23,7 @@ use levada_engine::{
 };
 use levada_stages::HashUnit;
 use levada_stages::answer::Answer;
-use levada_stages::archive::{ArchiveCounters, ArchiveStage};
+use levada_stages::archive::{ArchiveCounters, ArchiveStage, GroupCommit};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
 use levada_stages::event::{Event, EventCache};
@@ -140,6 +140,8 @@ pub struct Plan {
     pub archive: Option<Box<dyn Archive>>,
     /// What it keeps.
     pub retention: RetentionPolicy,
+    /// When it commits what has come.
+    pub commit: GroupCommit,
 }
 
 /// The ends of the path that the node holds.
@@ -181,7 +183,7 @@ pub fn draw(
     drawing.default_wait(wait);
     drawing.affinity(affinity);
     let mut ends = Ends { ingress: Vec::new(), egress: Vec::new(), wanted: Vec::new(), answers: Vec::new() };
-    let kept = plan.archive.map(|archive| (archive, plan.retention));
+    let kept = plan.archive.map(|archive| (archive, plan.retention, plan.commit));
     let store = kept.map(|kept| draw_archive(&mut drawing, shared, kept, &wakers.answers, &mut ends));
     for lane in 0..lanes {
         let worker = drawing.worker(&format!("path:{lane}"));
@@ -206,13 +208,14 @@ type Drawing = TopologyBuilder<WakuRecord>;
 fn draw_archive(
     drawing: &mut Drawing,
     shared: &Shared,
-    (archive, retention): (Box<dyn Archive>, RetentionPolicy),
+    (archive, retention, commit): (Box<dyn Archive>, RetentionPolicy, GroupCommit),
     answers: &Waker,
     ends: &mut Ends,
 ) -> StageId {
     let worker = drawing.blocking_worker("archive");
     let (topics, backlog, counters) = (shared.topics.clone(), shared.backlog.clone(), shared.archived.clone());
-    let stage = ArchiveStage::new(archive, topics, backlog, counters).with_retention(retention);
+    let stage = ArchiveStage::new(archive, topics, backlog, counters);
+    let stage = stage.with_retention(retention).with_commit(commit);
     let store = drawing.stage(worker, "archive", stage);
     let sync = drawing.stage(worker, "sync", SyncStage::new(shared.sync.clone(), sync::WINDOW));
     let answer = drawing.stage(worker, "answer", Answer);

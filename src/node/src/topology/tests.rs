@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use levada_archive::{DatabaseUrl, Query, RetentionPolicy};
 use levada_engine::{Arena, ArenaConfig, Invoker, Waker};
+use levada_stages::archive::GroupCommit;
 use levada_stages::event::Interest;
 use levada_stages::filter;
 use levada_stages::unix_ns;
@@ -36,6 +37,7 @@ impl Path {
             message_bytes_max: MESSAGE_BYTES_MAX,
             archive: Some(archive),
             retention,
+            commit: GroupCommit::default(),
         };
         let quiet = Waker::from_callback(|| {});
         let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };

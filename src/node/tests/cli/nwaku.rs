@@ -21,6 +21,8 @@ const OWN: &[&str] = &[
     "transport",
     "relay-queue-bytes",
     "store-io",
+    "store-commit-messages",
+    "store-commit-ms",
     "store-backlog-bytes",
     "workers",
     "net-workers",

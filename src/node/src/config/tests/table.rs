@@ -89,6 +89,7 @@ fn the_defaults_are_those_promised() {
         store_message_db_schema: PostgresSchema::Levada,
         store_message_retention_policy: "time:172800".parse().unwrap(),
         store_io: StoreIo::Auto,
+        store_commit: GroupCommit { messages: 256, wait: Duration::from_millis(100) },
         store_max_num_db_connections: 50,
         store_backlog_bytes: 256 << 20,
         store_node: None,
@@ -172,6 +173,7 @@ fn every_value(key: &str) -> Config {
         store_message_db_schema: PostgresSchema::Nwaku,
         store_message_retention_policy: "capacity:9;size:2GB".parse().unwrap(),
         store_io: StoreIo::Buffered,
+        store_commit: GroupCommit { messages: 8, wait: Duration::from_millis(20) },
         store_max_num_db_connections: 5,
         store_backlog_bytes: 1 << 20,
         store_node: Some("/dns4/s/tcp/1".to_owned()),
@@ -255,6 +257,8 @@ fn every_effective_value_reaches_its_field() {
         "--store-message-db-url=sqlite://x",
         "--store-message-retention-policy=capacity:9;size:2GB",
         "--store-io=buffered",
+        "--store-commit-messages=8",
+        "--store-commit-ms=20",
         "--store-message-db-schema=nwaku",
         "--store-max-num-db-connections=5",
         "--store-backlog-bytes=1MiB",
@@ -304,7 +308,7 @@ const EFFECTIVE: &str = "\
     preset content-topic protected-shard ext-multiaddr ext-multiaddr-only dns4-domain-name entry-node \
     tcp-port listen-address nat nodekey cluster-id shard num-shards-in-network staticnode relay store \
     store-message-db-url store-message-db-schema store-message-retention-policy store-io store-max-num-db-connections \
-    store-backlog-bytes \
+    store-commit-messages store-commit-ms store-backlog-bytes \
     rest rest-address rest-port metrics-server \
     metrics-server-address metrics-server-port \
     websocket-support websocket-port max-msg-size log-level log-format max-connections ports-shift agent-string \

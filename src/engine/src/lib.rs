@@ -5,14 +5,15 @@
 //! envelope once a topology runs, and nothing here knows a protocol or an async runtime.
 //!
 //! Beside them stand what stages of many users need: [`ring`], the rings by themselves; [`seen`], a set of keys seen lately that
-//! threads share; [`io::WriteRing`], writes of several pieces to a file by io_uring, straight from slots; [`heap`], an allocator
-//! that counts.
+//! threads share; [`mod@copy`], how payloads are copied; [`io::WriteRing`], writes of several pieces to a file by io_uring, straight
+//! from slots; [`heap`], an allocator that counts.
 
 mod affinity;
 pub mod arena;
 mod barrier;
 mod batch;
 mod cell;
+pub mod copy;
 mod cores;
 mod counters;
 mod ends;

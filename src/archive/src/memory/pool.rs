@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use levada_engine::copy;
+
 use crate::{ArchiveMessage, StoredBody};
 
 /// Allowance for what a message costs beside its buffers: the body, its count, an entry in each index.
@@ -68,7 +70,7 @@ pub(super) fn fill(body: &mut StoredBody, message: &ArchiveMessage<'_>) {
     body.content_topic.clear();
     body.content_topic.push_str(message.content_topic);
     body.payload.clear();
-    body.payload.extend_from_slice(message.payload);
+    copy::append(message.payload, &mut body.payload);
     body.version = message.version;
     body.timestamp = message.timestamp;
     body.meta.clear();

@@ -4,6 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 
 use futures::{AsyncRead, AsyncWrite};
+use levada_engine::copy;
 use levada_wire::mux::{Body, Codec, Frame, Header, StreamId};
 
 use super::connection::{Connection, violation};
@@ -80,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
             }
             let plain = self.secure.plain();
             let bytes = plain.len().min(incoming.left as usize).min(into.len() - filled);
-            into[filled..filled + bytes].copy_from_slice(&plain[..bytes]);
+            copy::copy(&plain[..bytes], &mut into[filled..filled + bytes]);
             self.secure.consume(bytes);
             incoming.left -= bytes as u32;
             incoming.is_offered = false;

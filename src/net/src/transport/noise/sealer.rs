@@ -1,5 +1,7 @@
 //! The sending half of the record layer: bytes are gathered where they will be sealed, and sealed where they will be sent from.
 
+use levada_engine::copy;
+
 use super::aead::{Aead, Cipher, Nonces, TAG_BYTES};
 use crate::transport::error::TransportError;
 use crate::witness::{Step, note};
@@ -64,7 +66,7 @@ impl Sealer {
             self.open_at = Some(self.out.len());
             self.out.extend_from_slice(&[0; PREFIX_BYTES]);
         }
-        self.out.extend_from_slice(bytes);
+        copy::append(bytes, &mut self.out);
         Ok(())
     }
 

@@ -12,9 +12,8 @@ use std::sync::Arc;
 
 use k256::ecdsa::signature::hazmat::PrehashVerifier;
 use k256::ecdsa::{Signature, VerifyingKey};
-use levada_wire::hash::Digest;
+use levada_wire::hash::{Digest, sha256_parts};
 use levada_wire::waku::{RejectReason, TopicTable, WakuRecord};
-use sha2::Digest as _;
 
 use crate::validate::{ValidateCounters, Validator};
 
@@ -70,13 +69,9 @@ pub struct SignedParts<'a> {
 impl SignedParts<'_> {
     /// What the signature is over.
     pub fn digest(&self) -> Digest {
-        let mut hasher = sha2::Sha256::new();
-        hasher.update(self.pubsub_topic);
-        hasher.update(self.payload);
-        hasher.update(self.content_topic);
-        hasher.update(self.timestamp.to_le_bytes());
-        hasher.update([u8::from(self.ephemeral)]);
-        hasher.finalize().into()
+        let Self { pubsub_topic, payload, content_topic, timestamp, ephemeral } = *self;
+        let parts = [pubsub_topic.as_bytes(), payload, content_topic, &timestamp.to_le_bytes(), &[u8::from(ephemeral)]];
+        sha256_parts(&parts)
     }
 }
 

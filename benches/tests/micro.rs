@@ -242,7 +242,8 @@ fn a_file_is_left_empty_and_can_be_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bench.sqlite3");
     let report = run(&Options { runs: 2, ..options(vec![file(&path)]) });
-    assert_eq!((report.rows[0].runs, report.rows[0].copies_per_msg), (2, 1.0));
+    // A quarter of the payloads has 10 kB and is gathered with others; the rest is written from where it lies.
+    assert_eq!((report.rows[0].runs, report.rows[0].copies_per_msg), (2, 0.25));
     assert_eq!(levada_archive::open(&DatabaseUrl::Sqlite(path)).unwrap().message_count().unwrap(), 0);
 }
 

@@ -65,8 +65,8 @@ pub trait Archive: Send {
         batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
     ) -> Result<InsertOutcome, ArchiveError>;
 
-    /// Offers handles on the messages of the last batch, by their numbers in it. An archive that wrote payloads from where they lie asks for
-    /// those, and serves them from memory as long as it holds them.
+    /// Offers handles on the messages of the last batch, by their numbers in it. An archive that wrote payloads from where they lie
+    /// asks for those, and serves them from memory as long as it holds them.
     fn keep(&mut self, _handle: &mut dyn FnMut(usize) -> Option<Handle>) {}
 
     /// Whether a message of this size is stored by [`insert_batch`](Self::insert_batch), and not counted as dropped.

@@ -1,11 +1,12 @@
 //! Who is known and connected, and what the router thinks of them: for operators, never for the path of messages.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
 use levada_engine::Counter;
 use libp2p::multiaddr::Protocol;
-use libp2p::swarm::ConnectionId;
 use libp2p::swarm::dial_opts::{DialOpts, PeerCondition};
+use libp2p::swarm::{ConnectionId, DialError};
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::oneshot;
 
@@ -149,6 +150,23 @@ pub enum ConnectError {
     Stopped,
 }
 
+/// Why a dial failed, in one line: what went wrong at the bottom of it, each thing once.
+pub(crate) fn reason_of(error: &DialError) -> String {
+    let DialError::Transport(attempts) = error else { return bottom_of(error) };
+    let mut reasons: Vec<String> = attempts.iter().map(|(_, cause)| bottom_of(cause)).collect();
+    reasons.dedup();
+    reasons.join("; ")
+}
+
+/// The last of the causes that an error names.
+fn bottom_of(error: &(dyn Error + 'static)) -> String {
+    let mut bottom = error;
+    while let Some(cause) = bottom.source() {
+        bottom = cause;
+    }
+    bottom.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Who waits for a connection.
 pub(crate) type Connecting = oneshot::Sender<Result<PeerId, ConnectError>>;
 
@@ -218,7 +236,7 @@ impl<R: Relay> Service<R> {
         Origin::Unknown.count_dial();
         if let Err(error) = self.swarm.dial(opts) {
             counters::DIALS_FAILED.add(1);
-            let _ = reply.send(Err(ConnectError::Dial(error.to_string())));
+            let _ = reply.send(Err(ConnectError::Dial(reason_of(&error))));
             return;
         }
         self.learn(std::slice::from_ref(address), Origin::Unknown);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::behaviour::BehaviourEvent;
-use crate::census::ConnectError;
+use crate::census::{ConnectError, reason_of};
 use crate::counters;
 use crate::metadata;
 use crate::relay::{Relay, RelayEvent};
@@ -36,7 +36,7 @@ impl<R: Relay> Service<R> {
                 tracing::debug!(%error, "dial failed");
                 self.dialler.on_failed(connection_id, &error, Instant::now());
                 self.lookout.known.on_failed(connection_id, Instant::now());
-                self.connected(connection_id, Err(ConnectError::Dial(error.to_string())));
+                self.connected(connection_id, Err(ConnectError::Dial(reason_of(&error))));
             }
             SwarmEvent::IncomingConnectionError { error, send_back_addr, .. } => {
                 counters::INCOMING_FAILED.add(1);

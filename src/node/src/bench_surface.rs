@@ -3,7 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use axum::Router;
+use axum::body::Bytes;
+use axum::routing::post;
 use levada_net::NetHandle;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 
 use crate::bench_service::peers::start;
 use crate::config::Config;
@@ -36,7 +41,7 @@ pub fn with_node<T: Send + 'static>(
     peers: usize,
     measure: impl FnOnce(Servers) -> T + Send + 'static,
 ) -> T {
-    let runtime = tokio::runtime::Runtime::new().expect("the system grants threads");
+    let runtime = Runtime::new().expect("the system grants threads");
     let figure = runtime.block_on(async {
         let flags = QUIET.iter().chain(flags).map(|flag| (*flag).into());
         let loaded = Config::load(flags, []).unwrap_or_else(|errors| panic!("{errors}"));
@@ -57,4 +62,31 @@ pub fn with_node<T: Send + 'static>(
     });
     runtime.shutdown_timeout(Duration::from_secs(5));
     figure
+}
+
+/// A server of the same HTTP library that takes the body of a POST to a path and says OK, until it is dropped.
+pub struct BareHandler {
+    /// Where it listens.
+    pub address: SocketAddr,
+    runtime: Option<Runtime>,
+}
+
+impl BareHandler {
+    /// Starts it, on threads of its own.
+    pub fn start(path: &str) -> Self {
+        let runtime = Runtime::new().expect("the system grants threads");
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let router = Router::new().route(path, post(async |_: Bytes| "OK"));
+        runtime.spawn(async { axum::serve(listener, router).await });
+        Self { address, runtime: Some(runtime) }
+    }
+}
+
+impl Drop for BareHandler {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }

@@ -21,6 +21,7 @@ fn deep() -> bool {
 }
 
 /// Every kernel of this CPU alone, then the choice among them. One that it cannot run is named, with the reason.
+#[expect(clippy::print_stderr, reason = "whoever reads the output of the tests should see what was not tested")]
 fn each_kernel(mut check: impl FnMut(&str, &mut Scratch)) {
     for kernel in Kernel::ALL {
         match Scratch::with_kernel(kernel) {

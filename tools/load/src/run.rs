@@ -52,18 +52,7 @@ pub async fn run(options: &Options) -> Result<bool, Error> {
 
     let ledger = Arc::new(Ledger::new(options.content_topics, options.payload_bytes as usize));
     let (relay_peers, subscribers, light) = join(options, &addresses, &nodes, &ledger).await?;
-    say(&format!(
-        "2 nodes, {} relay peers with {} messages of {} B a second together, {} filter subscribers at {} content topics, \
-         {} lightpush requests and {} store queries a second, for {} s",
-        options.relay_peers,
-        options.rate,
-        options.payload_bytes,
-        options.subscribers,
-        options.content_topics,
-        options.lightpush_rate,
-        options.query_rate,
-        options.seconds
-    ));
+    announce(options);
 
     let samples = Arc::new(Mutex::new(Vec::new()));
     let watched =
@@ -114,6 +103,21 @@ pub async fn run(options: &Options) -> Result<bool, Error> {
         holds &= node.stop().await?;
     }
     Ok(holds)
+}
+
+fn announce(options: &Options) {
+    say(&format!(
+        "2 nodes, {} relay peers with {} messages of {} B a second together, {} filter subscribers at {} content topics, \
+         {} lightpush requests and {} store queries a second, for {} s",
+        options.relay_peers,
+        options.rate,
+        options.payload_bytes,
+        options.subscribers,
+        options.content_topics,
+        options.lightpush_rate,
+        options.query_rate,
+        options.seconds
+    ));
 }
 
 /// All clients, connected and subscribed.

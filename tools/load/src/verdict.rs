@@ -78,7 +78,8 @@ impl Outcome<'_> {
         let (before, after) = self.memory_mb();
         let growth_pct = (after - before) * 100.0 / before;
         say(&format!(
-            "sent {} messages, {pushed} of them by lightpush, beside {queried} store queries; the restart took {} ms, {ready_ms} ms to ready",
+            "sent {} messages, {pushed} of them by lightpush, beside {queried} store queries; the restart took {} ms, {ready_ms} ms of \
+             them to ready",
             sent.len(),
             back_ms - stopped_ms
         ));
@@ -94,7 +95,8 @@ impl Outcome<'_> {
             (
                 growth_pct <= self.options.growth_pct_max as f64,
                 format!(
-                    "memory of the node that stayed: {before:.0} MB in its second quarter, {after:.0} MB in its last, {growth_pct:+.1} % (limit {} %)",
+                    "memory of the node that stayed: {before:.0} MB in its second quarter, {after:.0} MB in its last, {growth_pct:+.1} % \
+                     (limit {} %)",
                     self.options.growth_pct_max
                 ),
             ),

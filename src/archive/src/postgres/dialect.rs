@@ -1,4 +1,5 @@
-//! The statements of queries, in both layouts. Those of one purpose have the same parameters and the same columns: hashes and topics as bytes.
+//! The statements of queries, in both layouts. Those of one purpose have the same parameters and the same columns: hashes and topics as
+//! bytes.
 
 /// A layout's statements.
 pub(super) struct Dialect {

@@ -5,7 +5,8 @@
 //!   magic 8 │ version u32 │ segment u32 │ salt u64 │ checksum u64 of the 24 bytes before
 //! then records, each at a multiple of 8; the first record of a batch at a multiple of 4 096; what lies between is zero
 //!   magic u32 │ version u8 │ checksum kind u8 │ zero u16 │ segment u32 │ sequence u32 │ hash 32 │ timestamp i64 │ message version u32
-//!   bytes of pubsub topic, content topic, meta and payload, u32 each │ skipped u32 │ checksum u64 of these four │ checksum u64 of the header
+//!   bytes of pubsub topic, content topic, meta and payload, u32 each │ skipped u32
+//!   checksum u64 of these four │ checksum u64 of the header
 //!   pubsub topic │ content topic │ meta │ skipped zeroes │ payload │ zeroes to the next multiple of 8
 //! ```
 //!

@@ -83,13 +83,13 @@ impl Nwaku {
         for number in numbers {
             let (hash, payload) = (hex(&hash_of(number)), hex(&payload_of(number)));
             let timestamp = number as i64 * distance_ns(PostgresSchema::Nwaku);
-            write!(
+            writeln!(
                 statements,
                 "INSERT INTO messages (id, messageHash, pubsubTopic, contentTopic, payload, version, timestamp, meta) \
                  VALUES ('0', '{hash}', '{PUBSUB_TOPIC}', '{CONTENT_TOPIC}', '{payload}', 0, {timestamp}, \
                  CASE WHEN '' = '' THEN NULL ELSE '' END) ON CONFLICT DO NOTHING; \
                  INSERT INTO messages_lookup (messageHash, timestamp) VALUES ('{hash}', {timestamp}) \
-                 ON CONFLICT DO NOTHING;\n"
+                 ON CONFLICT DO NOTHING;"
             )
             .unwrap();
         }

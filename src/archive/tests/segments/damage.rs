@@ -9,8 +9,8 @@ use levada_archive::{Archive, counters};
 
 use crate::sample::{Place, contents, insert};
 
-/// Where a record lies in its file, by what the format says: a magic, four lengths at 60, the zeroes before the last of them at 76, 96 bytes
-/// before the first.
+/// Where a record lies in its file, by what the format says: a magic, four lengths at 60, the zeroes before the last of them at 76,
+/// 96 bytes before the first.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     number: u64,

@@ -11,8 +11,8 @@ const FOLDER: &str = "LEVADA_SEGMENTS_FULL_DISK";
 /// Messages in a batch, of 13 kB on average.
 const BATCH: u64 = 100;
 
-/// Runs itself in a mount namespace with a file system of 64 MiB, where the system allows one to be made, as it does to the superuser; a unit
-/// test beside the writer injects the same error everywhere.
+/// Runs itself in a mount namespace with a file system of 64 MiB, where the system allows one to be made, as it does to the superuser; a
+/// unit test beside the writer injects the same error everywhere.
 #[test]
 fn a_full_file_system_costs_the_batch_and_nothing_else() {
     if let Some(folder) = std::env::var_os(FOLDER) {

@@ -319,10 +319,7 @@ impl Config {
             discovery: Discovery::from_settings(settings, entry.records, entry.lists),
             store_message_retention_policy: settings.text("store-message-retention-policy").parse().expect(CHECKED),
             store_io: settings.text("store-io").parse().expect(TABLED),
-            store_commit: GroupCommit {
-                messages: settings.number("store-commit-messages"),
-                wait: Duration::from_millis(settings.number("store-commit-ms")),
-            },
+            store_commit: group_commit(settings),
             store_max_num_db_connections: settings.number("store-max-num-db-connections"),
             store_backlog_bytes: settings.number("store-backlog-bytes"),
             rest: settings.bool("rest"),
@@ -344,6 +341,13 @@ impl Config {
             wait: WaitPreset::named(settings.text("wait")).expect(TABLED),
             drain_timeout: settings.duration("drain-timeout"),
         }
+    }
+}
+
+fn group_commit(settings: &Settings) -> GroupCommit {
+    GroupCommit {
+        messages: settings.number("store-commit-messages"),
+        wait: Duration::from_millis(settings.number("store-commit-ms")),
     }
 }
 

@@ -210,7 +210,10 @@ impl Backend for NodeBackend {
     }
 
     fn info(&self) -> Info {
-        let listen_addresses = in_order(self.net.announced_addresses()).iter().map(ToString::to_string).collect();
+        let mut addresses = in_order(self.net.announced_addresses());
+        let external = self.net.external_addresses();
+        addresses.sort_by_key(|address| !external.contains(address));
+        let listen_addresses = addresses.iter().map(ToString::to_string).collect();
         let enr_uri = self.discovery.as_ref().map(|discovery| discovery.record().to_string()).unwrap_or_default();
         Info { listen_addresses, enr_uri }
     }

@@ -67,7 +67,7 @@ pub fn peers(table: Metrics, net: NetHandle) -> Metrics {
         move || read(&now(&latest)) as u64
     };
     let kept = latest.clone();
-    table
+    let table = table
         .before_scrape(move || {
             let (net, kept) = (net.clone(), kept.clone());
             Box::pin(async move {
@@ -92,12 +92,21 @@ pub fn peers(table: Metrics, net: NetHandle) -> Metrics {
         .gauge("waku_total_unique_peers", "Peers known, each once", number(|census| census.peers.len()))
         .family(Kind::Gauge, "levada_peers", "Peers known, by whether they can be reached", of(by_reach))
         .family(Kind::Gauge, "levada_peers_by_origin", "Peers known, by how they became known", of(by_origin))
-        .gauge("libp2p_pubsub_peers", "Connected peers that relay", number(relaying))
-        .gauge(
-            "libp2p_pubsub_topics",
-            "Pubsub topics that the node takes part in",
-            number(|census| census.topics.len()),
-        )
+        .gauge("libp2p_pubsub_peers", "Connected peers that relay", number(relaying));
+    topics(table, &latest)
+}
+
+/// Those of relay.
+fn topics(table: Metrics, latest: &Latest) -> Metrics {
+    let of = |read: fn(&Census) -> Vec<(Labels, Value)>| {
+        let latest = latest.clone();
+        move || read(&now(&latest))
+    };
+    let known = latest.clone();
+    table
+        .gauge("libp2p_pubsub_topics", "Pubsub topics that the node takes part in", move || {
+            now(&known).topics.len() as u64
+        })
         .family(
             Kind::Gauge,
             "libp2p_gossipsub_peers_per_topic_mesh",

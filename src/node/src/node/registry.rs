@@ -209,8 +209,12 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
             insert_ns.insert_ns.value() as f64 / 1e9
         })
         .gauge("levada_archive_backlog_bytes", "Bytes waiting for the archive", move || waiting.bytes())
-        .counter("waku_store_queries", "Store queries answered", || levada_archive::counters::QUERIES.value())
-        .counter("waku_store_errors", "Store queries that failed", || levada_archive::counters::QUERY_FAILURES.value())
+        .counter("levada_archive_queries", "Queries of the archive, of peers and by REST", || {
+            levada_archive::counters::QUERIES.value()
+        })
+        .counter("levada_archive_query_failures", "Queries of the archive that failed", || {
+            levada_archive::counters::QUERY_FAILURES.value()
+        })
 }
 
 /// What retention dropped, and where queries found their messages.
@@ -340,13 +344,14 @@ fn arena_slots(arena: &Arena<WakuRecord>) -> Vec<(Labels, Value)> {
     arena.usage().flat_map(of_class).collect()
 }
 
+/// Counters of the network, by name and help.
+macro_rules! counters {
+    ($table:expr, $($name:literal, $help:literal, $counter:ident;)*) => {
+        $table$(.counter($name, $help, || net::$counter.value()))*
+    };
+}
+
 fn network(table: Metrics, handle: NetHandle) -> Metrics {
-    /// Counters of the network, by name and help.
-    macro_rules! counters {
-        ($table:expr, $($name:literal, $help:literal, $counter:ident;)*) => {
-            $table$(.counter($name, $help, || net::$counter.value()))*
-        };
-    }
     let stalled = handle.clone();
     let table = table
         .gauge("libp2p_peers", "Peers connected", move || handle.connected_count() as u64)
@@ -360,7 +365,7 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
             "Time in which reading was stopped because the path was full, the sum of all streams",
             || net::INBOUND_STALLED_NS.value() as f64 / 1e9,
         );
-    counters! { table,
+    of_transport(counters! { table,
         "levada_net_messages_in", "Messages that relay delivered, each once", MESSAGES_IN;
         "levada_net_message_bytes_in", "Bytes of those messages", MESSAGE_BYTES_IN;
         "levada_net_messages_duplicate", "Own router: messages that came again", MESSAGES_DUPLICATE;
@@ -387,7 +392,7 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_dials_ok", "Outgoing connections established", DIALS_OK;
         "levada_net_dials_failed", "Outgoing connections that failed", DIALS_FAILED;
         "levada_net_incoming_failed", "Incoming connections that failed", INCOMING_FAILED;
-        "levada_net_relay_share_disconnects", "Relay peers disconnected because relay has its part of the connections", RELAY_SHARE_DISCONNECTS;
+        "levada_net_relay_share_disconnects", "Relay peers disconnected as relay has its part of the connections", RELAY_SHARE_DISCONNECTS;
         "levada_net_colocation_refusals", "Connections refused because too many peers of their address are here", COLOCATION_REFUSALS;
         "levada_net_addresses_refused", "Addresses learned that name no peer or cannot be dialled", ADDRESSES_REFUSED;
         "levada_net_peer_file_failures", "Times the file of known peers was not written", PEER_FILE_FAILURES;
@@ -400,6 +405,12 @@ fn network(table: Metrics, handle: NetHandle) -> Metrics {
         "levada_net_metadata_other_cluster", "Peers disconnected because of their cluster", METADATA_OTHER_CLUSTER;
         "levada_net_metadata_unsupported", "Peers without the metadata protocol", METADATA_UNSUPPORTED;
         "levada_net_metadata_malformed", "Metadata frames that do not parse", METADATA_MALFORMED;
+    })
+}
+
+/// What the connections did below the protocols.
+fn of_transport(table: Metrics) -> Metrics {
+    counters! { table,
         "levada_net_cross_worker_wakes", "Times a connection was woken by another thread than its worker", CROSS_WORKER_WAKES;
         "levada_net_socket_bytes_in", "Bytes read from sockets", SOCKET_BYTES_IN;
         "levada_net_socket_bytes_out", "Bytes written to sockets", SOCKET_BYTES_OUT;

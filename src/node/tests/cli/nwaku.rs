@@ -1,11 +1,15 @@
 //! `src/node/NWAKU.md`, row by row: what it says of flags, routes and metrics is so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use levada::config::{Effect, NODE};
 
 use crate::support::http::Client;
 use crate::support::node::Node;
+
+/// A peer tells of itself long before this.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 const DOCUMENT: &str = include_str!("../../NWAKU.md");
 
@@ -89,17 +93,33 @@ fn every_route_has_a_row() {
     assert!(missing.is_empty(), "no rows for {missing:?}");
 }
 
+/// The names of the families in a scrape.
+fn offered(scrape: &str) -> BTreeSet<&str> {
+    scrape.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect()
+}
+
+fn is_offered(offered: &BTreeSet<&str>, name: &str) -> bool {
+    offered.contains(name) || offered.contains(format!("{name}_total").as_str())
+}
+
 #[test]
 fn every_metric_has_a_row() {
-    let folder = tempfile::tempdir().unwrap();
-    let node = Node::start(folder.path(), &[]);
-    let scrape = Client::new(node.metrics()).get("/metrics");
-    let offered: BTreeSet<&str> =
-        scrape.text().lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
-    let rows = rows("Metrics");
-    let is_offered = |name: &str| offered.contains(name) || offered.contains(format!("{name}_total").as_str());
-    let wrong: Vec<&Vec<String>> = rows.iter().filter(|row| (row[1] == "yes") != is_offered(&row[0])).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let node = Node::start(folders[0].path(), &[]);
+    // Some families have no series until there is a peer.
+    let _peer = Node::start(folders[1].path(), &[&format!("--staticnode={}", node.after("listening on ")[0])]);
+    let (rows, mut metrics, began) = (rows("Metrics"), Client::new(node.metrics()), Instant::now());
+    let scrape = loop {
+        let scrape = metrics.get("/metrics").text().to_owned();
+        let wrong: Vec<&Vec<String>> =
+            rows.iter().filter(|row| (row[1] == "yes") != is_offered(&offered(&scrape), &row[0])).collect();
+        if wrong.is_empty() {
+            break scrape;
+        }
+        assert!(began.elapsed() < PATIENCE, "{wrong:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let offered = offered(&scrape);
     let named: BTreeSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
     let theirs = offered.iter().filter(|name| ["waku_", "libp2p_"].iter().any(|prefix| name.starts_with(prefix)));
     let missing: Vec<_> =

@@ -12,7 +12,7 @@ fn start_up_lines_tell_where_the_node_is_reached_and_what_it_does() {
     let starts: Vec<&str> = node.lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let expected = [
         ["levada", "listening", "listening", "peer", "discv5", "record", "REST", "metrics", "archive"].as_slice(),
-        ["protocol"; 9].as_slice(),
+        ["protocol"; 10].as_slice(),
         ["ready"].as_slice(),
     ];
     assert_eq!(starts, expected.concat(), "{:?}", node.lines);
@@ -22,6 +22,7 @@ fn start_up_lines_tell_where_the_node_is_reached_and_what_it_does() {
         "ping /ipfs/ping/1.0.0",
         "metadata /vac/waku/metadata/1.0.0, cluster 0",
         "relay /vac/waku/relay/2.0.0, /waku/2/rs/0/0",
+        "/vac/waku/filter-push/2.0.0-beta1",
         "/vac/waku/store-query/3.0.0",
         "/vac/waku/lightpush/3.0.0",
         "/vac/waku/lightpush/2.0.0-beta1",
@@ -121,8 +122,8 @@ fn a_node_key_keeps_the_peer_id_and_without_one_it_changes() {
 #[test]
 fn flags_without_effect_are_accepted_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let ended = Node::start(folder.path(), &["--reliability=true", "--rln-relay=true", "--log-level=NONE"]).stop();
+    let ended = Node::start(folder.path(), &["--reliability=true", "--cluster-id=1", "--log-level=NONE"]).stop();
     assert_eq!(ended.code, Some(0));
     assert!(ended.stderr.contains("warning: reliability (flag --reliability) is accepted but"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("warning: SECURITY: rln-relay"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: SECURITY: cluster-id = 1"), "{}", ended.stderr);
 }

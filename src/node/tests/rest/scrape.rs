@@ -53,7 +53,7 @@ fn label_values(labels: &str) -> Vec<String> {
             match character {
                 '"' => break at,
                 '\\' => {
-                    let (_, escaped) = characters.next().unwrap();
+                    let (_, escaped) = characters.next().expect("an escape escapes something");
                     assert!(matches!(escaped, 'n' | '\\' | '"'), "{labels}");
                     value.push(escaped);
                 }

@@ -54,6 +54,19 @@ fn every_key_that_is_only_accepted_warns_exactly_once_or_is_refused() {
     }
 }
 
+fn no_discovery() -> Discovery {
+    Discovery { discv5_udp_port: None, discv5_bootstrap_nodes: vec![], dns_urls: vec![], dns_servers: vec![] }
+}
+
+fn every_discovery() -> Discovery {
+    Discovery {
+        discv5_udp_port: Some(5),
+        discv5_bootstrap_nodes: vec![RECORD.to_owned(), RECORD.to_owned()],
+        dns_urls: vec![TREE.to_owned(), TREE.to_owned()],
+        dns_servers: vec!["192.0.2.1".parse().unwrap()],
+    }
+}
+
 #[test]
 fn the_defaults_are_those_promised() {
     let localhost = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -103,12 +116,7 @@ fn the_defaults_are_those_promised() {
         lightpush_node: None,
         peer_exchange: true,
         peer_exchange_node: None,
-        discovery: Discovery {
-            discv5_udp_port: Some(9_000),
-            discv5_bootstrap_nodes: vec![],
-            dns_urls: vec![],
-            dns_servers: vec![],
-        },
+        discovery: Discovery { discv5_udp_port: Some(9_000), ..no_discovery() },
         rest: true,
         rest_address: localhost,
         rest_port: 8_645,
@@ -187,12 +195,7 @@ fn every_value(key: &str) -> Config {
         lightpush_node: Some("/dns4/l/tcp/1".to_owned()),
         peer_exchange: false,
         peer_exchange_node: Some("/dns4/p/tcp/1".to_owned()),
-        discovery: Discovery {
-            discv5_udp_port: Some(5),
-            discv5_bootstrap_nodes: vec![RECORD.to_owned(), RECORD.to_owned()],
-            dns_urls: vec![TREE.to_owned(), TREE.to_owned()],
-            dns_servers: vec!["192.0.2.1".parse().unwrap()],
-        },
+        discovery: every_discovery(),
         rest: false,
         rest_address: "127.0.0.3".parse().unwrap(),
         rest_port: 3,
@@ -214,90 +217,39 @@ fn every_value(key: &str) -> Config {
     }
 }
 
+/// The flags of those values, but for those made below; the shard of eight of the content topic is 4.
+const EVERY_FLAG: &str = "\
+    --cluster-id=16 --shard=3 --content-topic=/statusim/1/community/cbor --num-shards-in-network=8 --max-msg-size=1MiB \
+    --listen-address=::1 --tcp-port=1 --nat=extip:192.0.2.9 --ext-multiaddr=/ip4/192.0.2.9/udp/1/quic-v1 \
+    --ext-multiaddr-only --dns4-domain-name=node.example.org --agent-string=a --websocket-support=0 --websocket-port=2 \
+    --websocket-secure-support --websocket-secure-key-path=k.pem --websocket-secure-cert-path=c.pem --transport=stock \
+    --staticnode=/dns4/a/tcp/1 --entry-node=/dns4/b/tcp/1 --max-connections=9 --relay-service-ratio=90:10 \
+    --max-relay-peers=6 --ip-colocation-limit=0 --keep-alive=0 --peer-persistence --peer-store-capacity=10 --relay=0 \
+    --relay-queue-bytes=1MiB --store=0 --store-message-db-url=sqlite://x \
+    --store-message-retention-policy=capacity:9;size:2GB --store-io=buffered --store-message-db-schema=nwaku \
+    --store-commit-messages=8 --store-commit-ms=20 \
+    --store-max-num-db-connections=5 --store-backlog-bytes=1MiB --storenode=/dns4/s/tcp/1 --filter=0 \
+    --filternode=/dns4/f/tcp/1 --filter-subscription-timeout=60 --filter-max-peers-to-serve=11 \
+    --filter-max-criteria=12 --rate-limit=px:5/1s --lightpush=0 --lightpushnode=/dns4/l/tcp/1 --peer-exchange=0 \
+    --peer-exchange-node=/dns4/p/tcp/1 --discv5-udp-port=5 --dns-discovery --dns-addrs-name-server=192.0.2.1 --rest=0 \
+    --rest-address=127.0.0.3 --rest-port=3 --rest-relay-cache-capacity=7 --rest-admin=true \
+    --rest-allow-origin=localhost:* --rest-allow-origin=https://example.org --metrics-server=0 \
+    --metrics-server-address=127.0.0.4 --metrics-server-port=4 --log-level=TRACE --log-format=JSON --workers=2 \
+    --net-workers=3 --affinity=1,f1 --arena-bytes=64MiB --huge-pages=0 --wait=spin --drain-timeout=0.5";
+
 #[test]
 fn every_effective_value_reaches_its_field() {
     let key = secret();
-    let nodekey = format!("--nodekey={key}");
-    let loaded = config(&[
-        "--cluster-id=16",
-        "--shard=3",
-        // Its shard of eight is 4.
-        "--content-topic=/statusim/1/community/cbor",
-        &format!("--protected-shard={PROTECTED}"),
-        "--num-shards-in-network=8",
-        "--max-msg-size=1MiB",
-        &nodekey,
-        "--listen-address=::1",
-        "--tcp-port=1",
-        "--nat=extip:192.0.2.9",
-        "--ext-multiaddr=/ip4/192.0.2.9/udp/1/quic-v1",
-        "--ext-multiaddr-only",
-        "--dns4-domain-name=node.example.org",
-        "--agent-string=a",
-        "--websocket-support=0",
-        "--websocket-port=2",
-        "--websocket-secure-support",
-        "--websocket-secure-key-path=k.pem",
-        "--websocket-secure-cert-path=c.pem",
-        "--transport=stock",
-        "--staticnode=/dns4/a/tcp/1",
-        "--entry-node=/dns4/b/tcp/1",
-        &format!("--entry-node={RECORD}"),
-        &format!("--entry-node={TREE}"),
-        "--max-connections=9",
-        "--relay-service-ratio=90:10",
-        "--max-relay-peers=6",
-        "--ip-colocation-limit=0",
-        "--keep-alive=0",
-        "--peer-persistence",
-        "--peer-store-capacity=10",
-        "--relay=0",
-        "--relay-queue-bytes=1MiB",
-        "--store=0",
-        "--store-message-db-url=sqlite://x",
-        "--store-message-retention-policy=capacity:9;size:2GB",
-        "--store-io=buffered",
-        "--store-commit-messages=8",
-        "--store-commit-ms=20",
-        "--store-message-db-schema=nwaku",
-        "--store-max-num-db-connections=5",
-        "--store-backlog-bytes=1MiB",
-        "--storenode=/dns4/s/tcp/1",
-        "--filter=0",
-        "--filternode=/dns4/f/tcp/1",
-        "--filter-subscription-timeout=60",
-        "--filter-max-peers-to-serve=11",
-        "--filter-max-criteria=12",
-        "--rate-limit=px:5/1s",
-        "--lightpush=0",
-        "--lightpushnode=/dns4/l/tcp/1",
-        "--peer-exchange=0",
-        "--peer-exchange-node=/dns4/p/tcp/1",
-        "--discv5-udp-port=5",
-        &format!("--discv5-bootstrap-node={RECORD}"),
-        "--dns-discovery",
-        &format!("--dns-discovery-url={TREE}"),
-        "--dns-addrs-name-server=192.0.2.1",
-        "--rest=0",
-        "--rest-address=127.0.0.3",
-        "--rest-port=3",
-        "--rest-relay-cache-capacity=7",
-        "--rest-admin=true",
-        "--rest-allow-origin=localhost:*",
-        "--rest-allow-origin=https://example.org",
-        "--metrics-server=0",
-        "--metrics-server-address=127.0.0.4",
-        "--metrics-server-port=4",
-        "--log-level=TRACE",
-        "--log-format=JSON",
-        "--workers=2",
-        "--net-workers=3",
-        "--affinity=1,f1",
-        "--arena-bytes=64MiB",
-        "--huge-pages=0",
-        "--wait=spin",
-        "--drain-timeout=0.5",
-    ]);
+    let made = [
+        format!("--protected-shard={PROTECTED}"),
+        format!("--nodekey={key}"),
+        format!("--entry-node={RECORD}"),
+        format!("--entry-node={TREE}"),
+        format!("--discv5-bootstrap-node={RECORD}"),
+        format!("--dns-discovery-url={TREE}"),
+    ];
+    let flags: Vec<&str> = EVERY_FLAG.split_whitespace().chain(made.iter().map(String::as_str)).collect();
+    let loaded = config(&flags);
     assert_eq!(loaded, every_value(&key));
     assert_eq!((loaded.rest_socket(), loaded.metrics_socket()), (None, None));
     assert_eq!(config(&[]).rest_socket(), Some("127.0.0.1:8645".parse().unwrap()));

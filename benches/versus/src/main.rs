@@ -1,4 +1,4 @@
-//! Levada beside its rivals: `versus engine|hash|archive|macro|service|chunk --format table|json [--quick] [--record] [MEASURE..]`.
+//! Levada beside its rivals: `versus engine|hash|archive|macro|service|surface|chunk --format table|json [--quick] [--record] [MEASURE..]`.
 //!
 //! Every figure of both sides comes from the same run: the contestants of a row take turns, sample by sample, and the
 //! row shows medians. Threads stamp their times themselves, on the core they are bound to.
@@ -15,6 +15,8 @@ mod report;
 mod row;
 #[cfg(feature = "macro")]
 mod service;
+#[cfg(feature = "macro")]
+mod surface;
 
 use std::process::ExitCode;
 
@@ -28,7 +30,7 @@ use row::Row;
 static HEAP: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
 const USAGE: &str =
-    "usage: versus engine|hash|archive|macro|service|chunk [--format table|json] [--quick] [--record] [MEASURE..]
+    "usage: versus engine|hash|archive|macro|service|surface|chunk [--format table|json] [--quick] [--record] [MEASURE..]
 
   engine     the rings, the arena and the topologies of levada-engine
   hash       digests of many messages, the decode walk and the receiver path, beside sha2 and prost
@@ -36,6 +38,7 @@ const USAGE: &str =
   macro      whole nodes over loopback TCP: our relay router and transport beside rust-libp2p's and the bound;
              with --features openssl the rows about that cipher
   service    what light clients are served: pushes of filter, pages of store
+  surface    what an operator asks of a node: REST, the start, a scrape of its metrics
   chunk      chunks under way to several peers, beside mirrors of Autonomi's client and ant-protocol itself;
              needs a build with --features chunk
   --format   table (default) or json
@@ -77,6 +80,8 @@ const SUITES: &[Suite] = &[
     Suite { name: "macro", measures: &macro_rows::MEASURES, run: macro_rows::run },
     #[cfg(feature = "macro")]
     Suite { name: "service", measures: &service::MEASURES, run: service::run },
+    #[cfg(feature = "macro")]
+    Suite { name: "surface", measures: &surface::MEASURES, run: surface::run },
     #[cfg(feature = "chunk")]
     Suite { name: "chunk", measures: &chunk::MEASURES, run: chunk::run },
 ];
@@ -108,6 +113,10 @@ fn main() -> ExitCode {
     #[cfg(feature = "macro")]
     if std::env::args().skip(1).eq(levada::bench_macro::NODE_COMMAND) {
         return macro_rows::node();
+    }
+    #[cfg(feature = "macro")]
+    if std::env::args().nth(1).is_some_and(|first| first == surface::NODE_COMMAND) {
+        return surface::node(std::env::args_os().skip(2));
     }
     let Some(options) = Options::parse(std::env::args()) else {
         eprintln!("{USAGE}\n");

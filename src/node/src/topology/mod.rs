@@ -12,7 +12,8 @@
 //!            │    └────── failed ──────┘                │
 //!            └──────────────────────────────────────────┘
 //! ```
-//! Without an archive, `event` leads to `answer` directly.
+//! Without an archive, `event` leads to `answer` directly. The one behind the archive is named `answer_stored`: the metrics tell stages
+//! apart by their names.
 
 use std::sync::Arc;
 
@@ -218,7 +219,7 @@ fn draw_archive(
     let stage = stage.with_retention(retention).with_commit(commit);
     let store = drawing.stage(worker, "archive", stage);
     let sync = drawing.stage(worker, "sync", SyncStage::new(shared.sync.clone(), sync::WINDOW));
-    let answer = drawing.stage(worker, "answer", Answer);
+    let answer = drawing.stage(worker, "answer_stored", Answer);
     let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
     drawing.link_with(store, "next", sync, link);
     drawing.link_with(sync, "next", answer, link);

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use tokio_postgres::error::SqlState;
+
 use super::dialect::{Dialect, LEVADA, NWAKU};
 use super::driver::Failure;
 use super::nwaku::NwakuWriter;
@@ -74,6 +76,32 @@ pub(super) trait Writer: Send {
 
     /// Stores a batch and counts into `tally`, each answer within `patience`.
     fn store(
+        &mut self,
+        messages: &[ArchiveMessage<'_>],
+        patience: Duration,
+        tally: &mut InsertTally,
+    ) -> Result<(), Failure> {
+        self.make_partitions(messages)?;
+        match self.store_once(messages, patience, tally) {
+            // Retention dropped a partition that was known here, or another node has cut a table into partitions.
+            Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
+                self.session().run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
+                self.forget_partitions();
+                self.make_partitions(messages)?;
+                self.store_once(messages, patience, tally)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Makes the partitions of a batch, and the one behind its last message, so that the next hour begins with its tables there.
+    fn make_partitions(&mut self, messages: &[ArchiveMessage<'_>]) -> Result<(), Failure>;
+
+    /// Has the next batch look again which partitions there are.
+    fn forget_partitions(&mut self);
+
+    /// As [`store`](Self::store), for partitions that are there.
+    fn store_once(
         &mut self,
         messages: &[ArchiveMessage<'_>],
         patience: Duration,

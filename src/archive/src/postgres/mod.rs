@@ -6,6 +6,7 @@
 //! again (`outage`); until then queries do not find them. The client runs on a thread of its own (`driver`).
 
 mod address;
+mod batch;
 mod copy;
 mod dialect;
 mod driver;

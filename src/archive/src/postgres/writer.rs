@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, stream};
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Statement};
 
+use super::batch::{Batch, hashes_in, hashes_of, timestamps_of};
 use super::copy::{COPY, CopyRows};
 use super::driver::Failure;
 use super::layout::Writer;
@@ -63,56 +63,9 @@ impl LevadaWriter {
         Ok(Self { session, claim, copy, width_ns, partitions })
     }
 
-    /// Makes the partitions of a batch, and the one behind its last message, so that the next hour begins with its tables there.
-    fn make_partitions(&mut self, messages: &[ArchiveMessage<'_>]) -> Result<(), Failure> {
-        let mut wanted: BTreeSet<Partition> =
-            messages.iter().map(|message| Partition::of(message.timestamp, self.width_ns)).collect();
-        let ahead = wanted.last().and_then(|last| last.next(self.width_ns));
-        wanted.extend(ahead);
-        if wanted.is_subset(&self.partitions) || self.partitions.len() >= PARTITIONS_MAX {
-            return Ok(());
-        }
-        let width_ns = self.width_ns;
-        self.partitions =
-            self.session.run(MAKE_PATIENCE, |client| async move { schema::make(&client, wanted, width_ns).await })?;
-        Ok(())
-    }
-
-    fn store_once(
-        &mut self,
-        messages: &[ArchiveMessage<'_>],
-        patience: Duration,
-        tally: &mut InsertTally,
-    ) -> Result<(), Failure> {
-        let mut taken: Vec<&ArchiveMessage<'_>> = messages.iter().filter(|message| self.takes(message)).collect();
-        let dropped = (messages.len() - taken.len()) as u64;
-        taken.sort_by_key(|message| message.hash);
-        let offered = taken.len();
-        taken.dedup_by_key(|message| message.hash);
-        let new = if taken.is_empty() { HashSet::new() } else { self.claim(&taken, patience)? };
-        let mut rows = CopyRows::new();
-        let (mut bytes, mut count) = (0, 0);
-        for message in taken.iter().filter(|message| new.contains(&message.hash)) {
-            rows.push(message);
-            bytes += message.payload.len() as u64;
-            count += 1;
-        }
-        let rows = if count == 0 { Vec::new() } else { rows.finish() };
-        self.copy(rows, patience)?;
-        tally.outcome.stored += count;
-        tally.outcome.duplicates += offered as u64 - count;
-        tally.outcome.dropped += dropped;
-        tally.stored_bytes += bytes;
-        tally.copies += COPIES * count;
-        tally.copied_bytes += COPIES * bytes;
-        Ok(())
-    }
-
     /// Begins a transaction and inserts the keys of `messages`; returns the hashes of those that were not there.
     fn claim(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
-        let timestamps: Vec<i64> = messages.iter().map(|message| message.timestamp).collect();
-        let hashes: Vec<Vec<u8>> = messages.iter().map(|message| message.hash.to_vec()).collect();
-        let claim = self.claim.clone();
+        let (timestamps, hashes, claim) = (timestamps_of(messages), hashes_of(messages), self.claim.clone());
         let rows = self.session.run(patience, |client| async move {
             // Both go out at once.
             let begin = client.batch_execute("BEGIN");
@@ -120,7 +73,7 @@ impl LevadaWriter {
             let ((), rows) = futures::try_join!(begin, insert)?;
             Ok(rows)
         })?;
-        Ok(rows.iter().filter_map(|row| row.get::<_, &[u8]>(0).try_into().ok()).collect())
+        Ok(hashes_in(&rows))
     }
 
     /// Sends the rows, unless there are none, and commits.
@@ -142,23 +95,48 @@ impl Writer for LevadaWriter {
         &self.session
     }
 
-    fn store(
+    fn make_partitions(&mut self, messages: &[ArchiveMessage<'_>]) -> Result<(), Failure> {
+        let mut wanted: BTreeSet<Partition> =
+            messages.iter().map(|message| Partition::of(message.timestamp, self.width_ns)).collect();
+        let ahead = wanted.last().and_then(|last| last.next(self.width_ns));
+        wanted.extend(ahead);
+        if wanted.is_subset(&self.partitions) || self.partitions.len() >= PARTITIONS_MAX {
+            return Ok(());
+        }
+        let width_ns = self.width_ns;
+        self.partitions =
+            self.session.run(MAKE_PATIENCE, |client| async move { schema::make(&client, wanted, width_ns).await })?;
+        Ok(())
+    }
+
+    fn forget_partitions(&mut self) {
+        self.partitions.clear();
+    }
+
+    fn store_once(
         &mut self,
         messages: &[ArchiveMessage<'_>],
         patience: Duration,
         tally: &mut InsertTally,
     ) -> Result<(), Failure> {
-        self.make_partitions(messages)?;
-        match self.store_once(messages, patience, tally) {
-            // Retention dropped a partition that was known here.
-            Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
-                self.session.run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
-                self.partitions.clear();
-                self.make_partitions(messages)?;
-                self.store_once(messages, patience, tally)
-            }
-            outcome => outcome,
+        let Batch { messages: taken, offered, dropped } = Batch::of(messages, |message| self.takes(message));
+        let new = if taken.is_empty() { HashSet::new() } else { self.claim(&taken, patience)? };
+        let mut rows = CopyRows::new();
+        let (mut bytes, mut count) = (0, 0);
+        for message in taken.iter().filter(|message| new.contains(&message.hash)) {
+            rows.push(message);
+            bytes += message.payload.len() as u64;
+            count += 1;
         }
+        let rows = if count == 0 { Vec::new() } else { rows.finish() };
+        self.copy(rows, patience)?;
+        tally.outcome.stored += count;
+        tally.outcome.duplicates += offered - count;
+        tally.outcome.dropped += dropped;
+        tally.stored_bytes += bytes;
+        tally.copies += COPIES * count;
+        tally.copied_bytes += COPIES * bytes;
+        Ok(())
     }
 
     fn takes(&self, message: &ArchiveMessage<'_>) -> bool {

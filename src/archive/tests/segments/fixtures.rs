@@ -14,6 +14,17 @@ fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/segments/fixtures").join(name)
 }
 
+/// A place with a segment, and the index over it if one is named.
+fn place_with(segment: &str, index: Option<&str>) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.segments()).unwrap();
+    fs::copy(fixture(segment), place.segments().join("0000000000.segment")).unwrap();
+    if let Some(index) = index {
+        fs::copy(fixture(index), place.index()).unwrap();
+    }
+    place
+}
+
 #[test]
 fn database_of_the_first_format() {
     let place = Place::new();
@@ -25,18 +36,13 @@ fn database_of_the_first_format() {
 
 #[test]
 fn segment_of_version_1() {
-    let place = Place::new();
-    fs::create_dir(place.segments()).unwrap();
-    fs::copy(fixture("version_1.segment"), place.segments().join("0000000000.segment")).unwrap();
+    let place = place_with("version_1.segment", None);
     assert!(contents(&place.open()).into_iter().eq(KEPT));
 }
 
 #[test]
 fn index_of_version_1() {
-    let place = Place::new();
-    fs::create_dir(place.segments()).unwrap();
-    fs::copy(fixture("version_1.segment"), place.segments().join("0000000000.segment")).unwrap();
-    fs::copy(fixture("index_1.sqlite3"), place.index()).unwrap();
+    let place = place_with("version_1.segment", Some("index_1.sqlite3"));
     let mut archive = place.open();
     assert!(contents(&archive).into_iter().eq(KEPT));
     assert_eq!(insert(&mut archive, KEPT).duplicates, 3);
@@ -44,18 +50,13 @@ fn index_of_version_1() {
 
 #[test]
 fn segment_of_version_2() {
-    let place = Place::new();
-    fs::create_dir(place.segments()).unwrap();
-    fs::copy(fixture("version_2.segment"), place.segments().join("0000000000.segment")).unwrap();
+    let place = place_with("version_2.segment", None);
     assert!(contents(&place.open()).into_iter().eq(KEPT_2));
 }
 
 #[test]
 fn index_of_version_2() {
-    let place = Place::new();
-    fs::create_dir(place.segments()).unwrap();
-    fs::copy(fixture("version_2.segment"), place.segments().join("0000000000.segment")).unwrap();
-    fs::copy(fixture("index_2.sqlite3"), place.index()).unwrap();
+    let place = place_with("version_2.segment", Some("index_2.sqlite3"));
     let mut archive = place.open();
     assert!(contents(&archive).into_iter().eq(KEPT_2));
     assert_eq!(insert(&mut archive, KEPT_2).duplicates, 3);

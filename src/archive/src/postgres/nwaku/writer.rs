@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Statement};
 
 use super::partition::{self, Partition};
 use super::{retention, schema};
 use crate::counters::InsertTally;
+use crate::postgres::batch::{Batch, hashes_in, hashes_of, timestamps_of};
 use crate::postgres::driver::Failure;
 use crate::postgres::layout::Writer;
 use crate::postgres::partition::HOUR_NS;
@@ -69,7 +69,64 @@ impl NwakuWriter {
         Ok(Self { session, known, insert, lookup, partitions })
     }
 
-    /// Makes the partitions of a batch, and the one behind its last message, so that the next hour begins with its tables there.
+    /// Begins a transaction and returns the hashes of those that are there.
+    fn known(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
+        let hashes = hashes_of(messages);
+        let ends = |timestamp| {
+            let covering = partition::covering(&self.partitions, timestamp);
+            covering.map_or((timestamp, timestamp + 1), |partition| (partition.from_ns, partition.to_ns))
+        };
+        let (from_ns, to_ns) = messages
+            .iter()
+            .map(|message| ends(message.timestamp))
+            .fold((i64::MAX, i64::MIN), |all, next| (all.0.min(next.0), all.1.max(next.1)));
+        let known = self.known.clone();
+        let rows = self.session.run(patience, |client| async move {
+            // Both go out at once.
+            let begin = client.batch_execute("BEGIN");
+            let look = async { client.query(&known, &[&hashes, &from_ns, &to_ns]).await };
+            let ((), rows) = futures::try_join!(begin, look)?;
+            Ok(rows)
+        })?;
+        Ok(hashes_in(&rows))
+    }
+
+    /// Inserts messages and returns the hashes of those that nobody inserted before.
+    fn insert(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
+        let text = |topic: fn(&ArchiveMessage<'_>) -> String| messages.iter().map(|message| topic(message)).collect();
+        let pubsub_topics: Vec<String> = text(|message| message.pubsub_topic.to_owned());
+        let content_topics: Vec<String> = text(|message| message.content_topic.to_owned());
+        // `takes` has seen to it that they fit.
+        let versions: Vec<i32> =
+            messages.iter().map(|message| i32::try_from(message.version).unwrap_or(i32::MAX)).collect();
+        let metas: Vec<Vec<u8>> = messages.iter().map(|message| message.meta.to_vec()).collect();
+        let payloads: Vec<Vec<u8>> = messages.iter().map(|message| message.payload.to_vec()).collect();
+        let (timestamps, hashes, insert) = (timestamps_of(messages), hashes_of(messages), self.insert.clone());
+        let rows = self.session.run(patience, |client: Arc<Client>| async move {
+            client
+                .query(&insert, &[&timestamps, &hashes, &pubsub_topics, &content_topics, &versions, &metas, &payloads])
+                .await
+        })?;
+        Ok(hashes_in(&rows))
+    }
+
+    /// Enters the messages into the table where hashes are looked up, and commits.
+    fn finish(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<(), Failure> {
+        let (timestamps, hashes, lookup) = (timestamps_of(messages), hashes_of(messages), self.lookup.clone());
+        self.session.run(patience, |client| async move {
+            if !hashes.is_empty() {
+                client.execute(&lookup, &[&timestamps, &hashes]).await?;
+            }
+            client.batch_execute("COMMIT").await
+        })
+    }
+}
+
+impl Writer for NwakuWriter {
+    fn session(&self) -> &Session {
+        &self.session
+    }
+
     fn make_partitions(&mut self, messages: &[ArchiveMessage<'_>]) -> Result<(), Failure> {
         let times = messages.iter().filter(|message| fits(message)).map(|message| message.timestamp);
         // One time of each hour and partition is enough.
@@ -95,17 +152,17 @@ impl NwakuWriter {
         Ok(())
     }
 
+    fn forget_partitions(&mut self) {
+        self.partitions.clear();
+    }
+
     fn store_once(
         &mut self,
         messages: &[ArchiveMessage<'_>],
         patience: Duration,
         tally: &mut InsertTally,
     ) -> Result<(), Failure> {
-        let mut taken: Vec<&ArchiveMessage<'_>> = messages.iter().filter(|message| self.takes(message)).collect();
-        let dropped = (messages.len() - taken.len()) as u64;
-        taken.sort_by_key(|message| message.hash);
-        let offered = taken.len() as u64;
-        taken.dedup_by_key(|message| message.hash);
+        let Batch { messages: mut taken, offered, dropped } = Batch::of(messages, |message| self.takes(message));
         let known = if taken.is_empty() { HashSet::new() } else { self.known(&taken, patience)? };
         taken.retain(|message| !known.contains(&message.hash));
         let (mut count, mut bytes) = (0, 0);
@@ -123,83 +180,6 @@ impl NwakuWriter {
         tally.copies += COPIES * taken.len() as u64;
         tally.copied_bytes += COPIES * taken.iter().map(|message| message.payload.len() as u64).sum::<u64>();
         Ok(())
-    }
-
-    /// Begins a transaction and returns the hashes of those that are there.
-    fn known(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
-        let hashes = hashes_of(messages);
-        let ends = |timestamp| {
-            let covering = partition::covering(&self.partitions, timestamp);
-            covering.map_or((timestamp, timestamp + 1), |partition| (partition.from_ns, partition.to_ns))
-        };
-        let (from_ns, to_ns) = messages
-            .iter()
-            .map(|message| ends(message.timestamp))
-            .fold((i64::MAX, i64::MIN), |all, next| (all.0.min(next.0), all.1.max(next.1)));
-        let known = self.known.clone();
-        let rows = self.session.run(patience, |client| async move {
-            // Both go out at once.
-            let begin = client.batch_execute("BEGIN");
-            let look = async { client.query(&known, &[&hashes, &from_ns, &to_ns]).await };
-            let ((), rows) = futures::try_join!(begin, look)?;
-            Ok(rows)
-        })?;
-        Ok(rows.iter().filter_map(|row| row.get::<_, &[u8]>(0).try_into().ok()).collect())
-    }
-
-    /// Inserts messages and returns the hashes of those that nobody inserted before.
-    fn insert(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
-        let text = |topic: fn(&ArchiveMessage<'_>) -> String| messages.iter().map(|message| topic(message)).collect();
-        let pubsub_topics: Vec<String> = text(|message| message.pubsub_topic.to_owned());
-        let content_topics: Vec<String> = text(|message| message.content_topic.to_owned());
-        // `takes` has seen to it that they fit.
-        let versions: Vec<i32> =
-            messages.iter().map(|message| i32::try_from(message.version).unwrap_or(i32::MAX)).collect();
-        let metas: Vec<Vec<u8>> = messages.iter().map(|message| message.meta.to_vec()).collect();
-        let payloads: Vec<Vec<u8>> = messages.iter().map(|message| message.payload.to_vec()).collect();
-        let (timestamps, hashes, insert) = (timestamps_of(messages), hashes_of(messages), self.insert.clone());
-        let rows = self.session.run(patience, |client: Arc<Client>| async move {
-            client
-                .query(&insert, &[&timestamps, &hashes, &pubsub_topics, &content_topics, &versions, &metas, &payloads])
-                .await
-        })?;
-        Ok(rows.iter().filter_map(|row| row.get::<_, &[u8]>(0).try_into().ok()).collect())
-    }
-
-    /// Enters the messages into the table where hashes are looked up, and commits.
-    fn finish(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<(), Failure> {
-        let (timestamps, hashes, lookup) = (timestamps_of(messages), hashes_of(messages), self.lookup.clone());
-        self.session.run(patience, |client| async move {
-            if !hashes.is_empty() {
-                client.execute(&lookup, &[&timestamps, &hashes]).await?;
-            }
-            client.batch_execute("COMMIT").await
-        })
-    }
-}
-
-impl Writer for NwakuWriter {
-    fn session(&self) -> &Session {
-        &self.session
-    }
-
-    fn store(
-        &mut self,
-        messages: &[ArchiveMessage<'_>],
-        patience: Duration,
-        tally: &mut InsertTally,
-    ) -> Result<(), Failure> {
-        self.make_partitions(messages)?;
-        match self.store_once(messages, patience, tally) {
-            // Retention dropped a partition that was known here, or the table for looking up has been cut into partitions.
-            Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
-                self.session.run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
-                self.partitions.clear();
-                self.make_partitions(messages)?;
-                self.store_once(messages, patience, tally)
-            }
-            outcome => outcome,
-        }
     }
 
     fn takes(&self, message: &ArchiveMessage<'_>) -> bool {
@@ -251,12 +231,4 @@ fn statements<'a, 'b>(mut left: &'a [&'b ArchiveMessage<'b>]) -> impl Iterator<I
         left = rest;
         (!piece.is_empty()).then_some(piece)
     })
-}
-
-fn timestamps_of(messages: &[&ArchiveMessage<'_>]) -> Vec<i64> {
-    messages.iter().map(|message| message.timestamp).collect()
-}
-
-fn hashes_of(messages: &[&ArchiveMessage<'_>]) -> Vec<Vec<u8>> {
-    messages.iter().map(|message| message.hash.to_vec()).collect()
 }

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crossbeam::utils::CachePadded;
+use crossbeam_utils::CachePadded;
 
 use crate::arena::door::{DOORS_MAX, Door, Inside, LOOT_SLOTS, Loot, Slots, rob};
 use crate::arena::magazine::Magazine;

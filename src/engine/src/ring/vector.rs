@@ -10,7 +10,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crossbeam::utils::CachePadded;
+use crossbeam_utils::CachePadded;
 
 use crate::ring::ends::Ends;
 use crate::sync::{Arc, AtomicU64, AtomicUsize};

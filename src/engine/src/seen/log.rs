@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crossbeam::utils::CachePadded;
+use crossbeam_utils::CachePadded;
 
 use super::Key;
 use super::zeroed::{self, Zero};

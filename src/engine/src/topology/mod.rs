@@ -6,6 +6,7 @@ mod declared;
 mod error;
 mod invoker;
 mod placement;
+mod roll;
 mod running;
 mod started;
 mod wiring;
@@ -15,13 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{Sender, bounded};
-
 pub use builder::{StageId, TopologyBuilder, WorkerId};
 pub use declared::LinkId;
 pub use error::TopologyError;
 pub use invoker::Invoker;
 pub use placement::Placement;
+use roll::Roll;
 pub use running::{Drained, Running};
 pub use started::Started;
 
@@ -85,8 +85,7 @@ impl<M: Record> Topology<M> {
     /// [`TopologyError::Thread`].
     pub fn run(self) -> Result<Running, TopologyError> {
         let workers = self.workers.len();
-        let (start, starts) = bounded(workers);
-        let (mut running, bodies) = self.bodies(&start);
+        let (mut running, bodies) = self.bodies();
         for (worker, body) in bodies {
             match std::thread::Builder::new().name(worker.clone()).spawn(body) {
                 Ok(thread) => running.threads.push(thread),
@@ -95,32 +94,30 @@ impl<M: Record> Topology<M> {
             }
         }
         // From here on the counters tell which workers could be bound to their cores.
-        drop(start);
-        starts.iter().take(workers).for_each(drop);
+        running.roll.wait_for_all(workers);
         Ok(running)
     }
 
-    /// What the thread of each worker does, by the worker's name, and the handle to all of them. Each tells when it has `start`ed.
-    fn bodies(self, start: &Sender<()>) -> (Running, Vec<(String, impl FnOnce() + Send + use<M>)>) {
-        let (exit, exits) = bounded(self.workers.len());
+    /// What the thread of each worker does, by the worker's name, and the handle to all of them.
+    fn bodies(self) -> (Running, Vec<(String, impl FnOnce() + Send + use<M>)>) {
         let wakers = self.workers.iter().map(|worker| worker.waker.clone()).collect();
         let running = Running {
             threads: Vec::new(),
             wakers,
-            exits,
+            roll: Arc::default(),
             sources: self.sources,
             orders: self.orders,
             stats: self.stats,
         };
         let body = |worker: Worker<M>| {
-            let ends = Ends { orders: running.orders.clone(), wakers: running.wakers.clone(), exit: exit.clone() };
-            let (name, start) = (worker.name.clone(), start.clone());
+            let ends =
+                Ends { orders: running.orders.clone(), wakers: running.wakers.clone(), roll: running.roll.clone() };
+            let name = worker.name.clone();
             let body = move || {
                 if let Some(core) = worker.core {
                     worker.stats.pinned.store(cores::pin(core), Relaxed);
                 }
-                // `run` waits for this; it may have given up because another thread did not start.
-                let _ = start.send(());
+                ends.roll.begin();
                 let waiter = Waiter::new(worker.wait, worker.waker.clone());
                 ends.tell(|| worker.run(waiter));
             };
@@ -133,8 +130,7 @@ impl<M: Record> Topology<M> {
     /// As [`run`](Self::run), but that the threads are the caller's: a model has threads of its own kind.
     #[cfg(any(loom, shuttle))]
     pub fn run_on_threads(self) -> (Running, Vec<impl FnOnce() + Send + use<M>>) {
-        let (start, _) = bounded(self.workers.len());
-        let (running, bodies) = self.bodies(&start);
+        let (running, bodies) = self.bodies();
         (running, bodies.into_iter().map(|(_, body)| body).collect())
     }
 
@@ -149,7 +145,7 @@ impl<M: Record> Topology<M> {
 struct Ends {
     orders: Arc<Orders>,
     wakers: Vec<Waker>,
-    exit: Sender<()>,
+    roll: Arc<Roll>,
 }
 
 impl Ends {
@@ -163,7 +159,6 @@ impl Ends {
             // Whoever ordered that may be this worker, and the others asleep.
             self.wakers.iter().for_each(Waker::wake);
         }
-        // The receiver outlives the threads unless the topology was abandoned, and then nobody asks.
-        let _ = self.exit.send(());
+        self.roll.end();
     }
 }

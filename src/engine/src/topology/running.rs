@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crossbeam::channel::Receiver;
-
 use crate::orders::Orders;
 use crate::ring::mpmc;
+use crate::topology::roll::Roll;
 use crate::topology::{TopologyStats, deadline};
 use crate::wait::Waker;
 
@@ -16,7 +15,7 @@ use crate::wait::Waker;
 pub struct Running {
     pub(super) threads: Vec<JoinHandle<()>>,
     pub(super) wakers: Vec<Waker>,
-    pub(super) exits: Receiver<()>,
+    pub(super) roll: Arc<Roll>,
     pub(super) sources: Vec<Arc<mpmc::Ring>>,
     pub(super) orders: Arc<Orders>,
     pub(super) stats: Arc<TopologyStats>,
@@ -55,9 +54,9 @@ impl Running {
     pub fn drain(mut self, limit: Duration) -> Drained {
         self.begin_drain();
         let deadline = deadline(limit);
-        for _ in 0..self.threads.len() {
+        for ended in 0..self.threads.len() {
             self.wake();
-            if self.exits.recv_deadline(deadline).is_err() {
+            if !self.roll.wait_for_next_end(ended, deadline) {
                 return Drained::TimedOut;
             }
         }

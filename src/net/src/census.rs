@@ -4,16 +4,29 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use levada_engine::Counter;
+use levada_wire::waku::{filter, lightpush, peer_exchange, store};
 use libp2p::multiaddr::Protocol;
 use libp2p::swarm::dial_opts::{DialOpts, PeerCondition};
 use libp2p::swarm::{ConnectionId, DialError};
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::oneshot;
 
-use crate::counters;
 use crate::peers::Direction;
-use crate::relay::Relay;
+use crate::relay::{self, Relay};
 use crate::service::Service;
+use crate::{counters, metadata};
+
+/// The protocols by which peers are counted.
+pub const PROTOCOLS: [&str; 8] = [
+    relay::PROTOCOL,
+    filter::SUBSCRIBE_PROTOCOL,
+    filter::PUSH_PROTOCOL,
+    store::PROTOCOL,
+    lightpush::PROTOCOL_V3,
+    lightpush::PROTOCOL_V2,
+    peer_exchange::PROTOCOL,
+    metadata::PROTOCOL,
+];
 
 /// How a peer became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -41,7 +41,7 @@ mod transport;
 mod witness;
 mod workers;
 
-pub use census::{Census, ConnectError, Origin, PeerRecord, Reach, TopicPeers};
+pub use census::{Census, ConnectError, Origin, PROTOCOLS, PeerRecord, Reach, TopicPeers};
 pub use config::{NetConfig, peer_address};
 pub use error::{AddressError, NetError, NodeKeyError, PublishError, ReportError, SubscribeError};
 pub use exchange::Exchange;

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::{ArchiveMessage, Hash};
 
@@ -35,6 +36,16 @@ pub(super) fn timestamps_of(messages: &[&ArchiveMessage<'_>]) -> Vec<i64> {
 /// Their hashes, as a column.
 pub(super) fn hashes_of(messages: &[&ArchiveMessage<'_>]) -> Vec<Vec<u8>> {
     messages.iter().map(|message| message.hash.to_vec()).collect()
+}
+
+/// Begins a transaction with a query, both of which go out at once.
+pub(super) async fn begin_with(
+    client: &Client,
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Error> {
+    let ((), rows) = futures::try_join!(client.batch_execute("BEGIN"), client.query(statement, parameters))?;
+    Ok(rows)
 }
 
 /// The hashes in the first column of an answer.

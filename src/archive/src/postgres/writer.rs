@@ -14,7 +14,7 @@ use futures::{SinkExt, StreamExt, stream};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Statement};
 
-use super::batch::{Batch, hashes_in, hashes_of, timestamps_of};
+use super::batch::{Batch, begin_with, hashes_in, hashes_of, timestamps_of};
 use super::copy::{COPY, CopyRows};
 use super::driver::Failure;
 use super::layout::Writer;
@@ -66,13 +66,9 @@ impl LevadaWriter {
     /// Begins a transaction and inserts the keys of `messages`; returns the hashes of those that were not there.
     fn claim(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
         let (timestamps, hashes, claim) = (timestamps_of(messages), hashes_of(messages), self.claim.clone());
-        let rows = self.session.run(patience, |client| async move {
-            // Both go out at once.
-            let begin = client.batch_execute("BEGIN");
-            let insert = async { client.query(&claim, &[&timestamps, &hashes]).await };
-            let ((), rows) = futures::try_join!(begin, insert)?;
-            Ok(rows)
-        })?;
+        let rows = self
+            .session
+            .run(patience, |client| async move { begin_with(&client, &claim, &[&timestamps, &hashes]).await })?;
         Ok(hashes_in(&rows))
     }
 

@@ -113,11 +113,6 @@ impl ChunkNode {
         &self.shared.replies
     }
 
-    /// Bytes of chunks on the disk.
-    pub fn chunk_bytes(&self) -> u64 {
-        self.shared.files.bytes()
-    }
-
     /// Its account of what waits for the disk.
     pub fn admission(&self) -> &Arc<Admission> {
         &self.shared.admission

@@ -7,9 +7,7 @@ use levada_archive::{Direction, Page, Query, StoredBody, StoredMessage};
 use levada_net::lightpush::{LightpushClientError, Push, push, push_v2};
 use levada_net::store::{FetchedMessage, FetchedPage, StoreClientError, query};
 use levada_net::{Multiaddr, NetHandle, PeerId};
-use levada_stages::unix_ns;
 use levada_wire::waku::lightpush::{self, LightpushRequest, status};
-use levada_wire::waku::message::Message;
 use levada_wire::waku::sharding::pubsub_topic_of;
 use levada_wire::waku::store::{self, StoreRequest};
 
@@ -93,17 +91,8 @@ impl LightClients {
         shard.map(|topic| topic.to_string()).map_err(|error| refused(format!("Invalid content-topic: {error}")))
     }
 
-    /// One without a time gets the present, so that both its author and the node that serves know its hash.
     fn encode(&self, message: &PublishMessage) -> Result<Bytes, PushError> {
-        let message = Message {
-            payload: &message.payload,
-            content_topic: &message.content_topic,
-            version: message.version,
-            timestamp: message.timestamp_ns.unwrap_or_else(unix_ns),
-            meta: message.meta.as_deref().unwrap_or_default(),
-            proof: message.proof.as_deref().unwrap_or_default(),
-            ephemeral: message.ephemeral,
-        };
+        let message = message.to_message();
         let refused = |text: String| PushError::Refused { code: status::INVALID_MESSAGE, text };
         let bytes = message.encoded_len();
         if bytes > self.message_bytes_max {

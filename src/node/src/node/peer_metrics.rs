@@ -7,26 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use levada_engine::Counter;
-use levada_net::{
-    Census, Direction, METADATA_PROTOCOL, NetHandle, Origin, PeerRecord, RELAY_PROTOCOL, Reach, counters,
-};
+use levada_net::{Census, Direction, NetHandle, Origin, PROTOCOLS, PeerRecord, RELAY_PROTOCOL, Reach, counters};
 use levada_wire::waku::topics::PubsubTopic;
 use levada_wire::waku::{filter, lightpush, peer_exchange, store};
 use tokio::time::timeout;
 
 use crate::metrics::{Kind, Labels, Metrics, Value};
-
-/// The protocols by which peers are counted.
-const PROTOCOLS: [&str; 8] = [
-    RELAY_PROTOCOL,
-    filter::SUBSCRIBE_PROTOCOL,
-    filter::PUSH_PROTOCOL,
-    store::PROTOCOL,
-    lightpush::PROTOCOL_V3,
-    lightpush::PROTOCOL_V2,
-    peer_exchange::PROTOCOL,
-    METADATA_PROTOCOL,
-];
 
 /// Agent strings that have a sample of their own; the peers of all others are counted together.
 const AGENTS_MAX: usize = 20;

@@ -107,17 +107,8 @@ pub async fn publish(
     limits: SizeLimits,
 ) -> Result<Published, PublishError> {
     let (ticket, answer) = tickets.draw();
-    let encoded = Message {
-        payload: &message.payload,
-        content_topic: &message.content_topic,
-        version: message.version,
-        timestamp: message.timestamp_ns.unwrap_or_else(unix_ns),
-        meta: message.meta.as_deref().unwrap_or_default(),
-        proof: message.proof.as_deref().unwrap_or_default(),
-        ephemeral: message.ephemeral,
-    };
     let entry = Entry { ingress, ticket: ticket.number, topic, limits };
-    entry.encode(&encoded)?;
+    entry.encode(&message.to_message())?;
     drop(message);
     let record = outcome(answer, limits).await?;
     Ok(Published { message_hash: record.hash })

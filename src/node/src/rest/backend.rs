@@ -3,6 +3,8 @@
 use futures::future::BoxFuture;
 use levada_archive::{Page, Query};
 use levada_net::{Census, Multiaddr};
+use levada_stages::unix_ns;
+use levada_wire::waku::message::Message;
 use levada_wire::waku::topics::PubsubTopic;
 
 use super::error::{NotSubscribed, PublishError, PushError, QueryError, TopicError};
@@ -156,6 +158,21 @@ pub struct PublishMessage {
     pub ephemeral: bool,
     /// The rate limit proof (17/WAKU2-RLN-RELAY), opaque; `None` when the client gave none.
     pub proof: Option<Vec<u8>>,
+}
+
+impl PublishMessage {
+    /// The message as it is encoded. One without a time gets the present, so that its author knows its hash too.
+    pub fn to_message(&self) -> Message<'_> {
+        Message {
+            payload: &self.payload,
+            content_topic: &self.content_topic,
+            version: self.version,
+            timestamp: self.timestamp_ns.unwrap_or_else(unix_ns),
+            meta: self.meta.as_deref().unwrap_or_default(),
+            proof: self.proof.as_deref().unwrap_or_default(),
+            ephemeral: self.ephemeral,
+        }
+    }
 }
 
 /// What the node knows of a message it has published.

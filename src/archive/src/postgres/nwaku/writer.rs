@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Statement};
 use super::partition::{self, Partition};
 use super::{retention, schema};
 use crate::counters::InsertTally;
-use crate::postgres::batch::{Batch, hashes_in, hashes_of, timestamps_of};
+use crate::postgres::batch::{Batch, begin_with, hashes_in, hashes_of, timestamps_of};
 use crate::postgres::driver::Failure;
 use crate::postgres::layout::Writer;
 use crate::postgres::partition::HOUR_NS;
@@ -81,13 +81,9 @@ impl NwakuWriter {
             .map(|message| ends(message.timestamp))
             .fold((i64::MAX, i64::MIN), |all, next| (all.0.min(next.0), all.1.max(next.1)));
         let known = self.known.clone();
-        let rows = self.session.run(patience, |client| async move {
-            // Both go out at once.
-            let begin = client.batch_execute("BEGIN");
-            let look = async { client.query(&known, &[&hashes, &from_ns, &to_ns]).await };
-            let ((), rows) = futures::try_join!(begin, look)?;
-            Ok(rows)
-        })?;
+        let rows = self
+            .session
+            .run(patience, |client| async move { begin_with(&client, &known, &[&hashes, &from_ns, &to_ns]).await })?;
         Ok(hashes_in(&rows))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use levada_net::{Census, METADATA_PROTOCOL, PeerId, PeerRecord, RELAY_PROTOCOL, Reach};
+use levada_net::{Census, PROTOCOLS, PeerId, PeerRecord, RELAY_PROTOCOL, Reach};
 use levada_wire::waku::{filter, lightpush, peer_exchange, store};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -17,18 +17,6 @@ const SERVED: [&str; 6] = [
     lightpush::PROTOCOL_V2,
     lightpush::PROTOCOL_V3,
     peer_exchange::PROTOCOL,
-];
-
-/// Those that the statistics count.
-const COUNTED: [&str; 8] = [
-    RELAY_PROTOCOL,
-    filter::SUBSCRIBE_PROTOCOL,
-    filter::PUSH_PROTOCOL,
-    store::PROTOCOL,
-    lightpush::PROTOCOL_V3,
-    lightpush::PROTOCOL_V2,
-    peer_exchange::PROTOCOL,
-    METADATA_PROTOCOL,
 ];
 
 /// A peer.
@@ -105,7 +93,7 @@ pub(super) fn stats(census: &Census) -> Value {
         numbers.insert(total.to_owned(), json!(census.topics.len()));
         numbers
     };
-    let protocols = COUNTED.map(|protocol| {
+    let protocols = PROTOCOLS.map(|protocol| {
         let count = peers.iter().filter(|peer| peer.protocols.iter().any(|named| named == protocol)).count();
         (protocol.to_owned(), json!(count))
     });

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use levada_archive::{Archive, ArchiveError, ArchiveMessage, Handle, RetentionPolicy};
 use levada_engine::{BatchLimit, Counter, Envelope, Stage, View};
-use levada_wire::waku::{TopicTable, WakuRecord};
+use levada_wire::waku::{Origin, TopicTable, WakuRecord};
 
 use crate::backlog::Backlog;
 use crate::{Messages, Ports};
@@ -195,7 +195,10 @@ impl ArchiveStage {
                 let port = if archive.takes(&archive_message(&self.topics, view)) { NEXT } else { FAILED };
                 ports.send(port, envelope);
             }),
-            _ => batch.pass(ports, FAILED, |envelope| settle(envelope)),
+            _ => batch.pass(ports, FAILED, |envelope| {
+                settle(envelope);
+                tell_unstored(envelope);
+            }),
         }
     }
 
@@ -221,6 +224,15 @@ enum Stored {
     AllThatFit,
     /// The transaction failed.
     Nothing,
+}
+
+/// Who fetched a message from another archive has it again when this one works.
+fn tell_unstored(envelope: &mut Envelope<'_, WakuRecord>) {
+    if envelope.record().origin == Origin::Resume
+        && let Some(record) = envelope.record_mut()
+    {
+        record.unstored = true;
+    }
 }
 
 /// A share in the payload of a message of the batch.

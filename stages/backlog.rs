@@ -2,7 +2,8 @@
 //!
 //! A message goes to the archive if it is eligible (13/WAKU2-STORE: not ephemeral, within 20 s of now) and what waits
 //! for the disk stays within its bound; otherwise it goes on without being stored, and is counted. What a filter node
-//! pushed is not stored, as with nwaku: no relay peer has vouched for it.
+//! pushed is not stored, as with nwaku: no relay peer has vouched for it. What was fetched from another archive may be
+//! of any time, since that archive judged it when it was new, and always finds room: who fetches waits until there is some.
 //! Cost: a clock reading per batch, no payload byte.
 
 use std::sync::Arc;
@@ -59,14 +60,20 @@ impl Backlog {
         fits
     }
 
+    /// Takes `bytes` into account whatever waits already.
+    fn enter(&self, bytes: u64) {
+        self.envelopes.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+
     /// The archive is done with messages, well or ill.
     pub(crate) fn settle(&self, envelopes: u64, bytes: u64) {
         self.envelopes.fetch_sub(envelopes, Relaxed);
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
-    /// Whether so much waits that waiting for more could cost messages.
-    pub(crate) fn is_pressed(&self) -> bool {
+    /// Whether so much waits that waiting for more could cost messages: a quarter of a bound.
+    pub fn is_pressed(&self) -> bool {
         self.bytes.load(Relaxed) > self.bytes_max / 4 || self.envelopes.load(Relaxed) > self.envelopes_max / 4
     }
 
@@ -104,22 +111,28 @@ impl Stage<WakuRecord> for BacklogStage {
     fn process(&mut self, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         let now = crate::unix_ns();
         for envelope in batch {
-            let record = envelope.record();
+            let (record, bytes) = (envelope.record(), envelope.slot_bytes() as u64);
             if record.origin == Origin::Push {
                 ports.send(SKIP, envelope);
                 continue;
             }
-            let store = match eligible(record.timestamp, record.ephemeral, now) {
-                Ok(()) => self.backlog.admit(envelope.slot_bytes() as u64),
-                Err(reason) => {
-                    match reason {
-                        Ineligible::Ephemeral => self.backlog.ephemeral.add(1),
-                        Ineligible::TooOld => self.backlog.too_old.add(1),
-                        Ineligible::Future => self.backlog.future.add(1),
+            let is_history = record.origin == Origin::Resume;
+            let store =
+                match eligible(record.timestamp, record.ephemeral, if is_history { record.timestamp } else { now }) {
+                    Ok(()) if is_history => {
+                        self.backlog.enter(bytes);
+                        true
                     }
-                    false
-                }
-            };
+                    Ok(()) => self.backlog.admit(bytes),
+                    Err(reason) => {
+                        match reason {
+                            Ineligible::Ephemeral => self.backlog.ephemeral.add(1),
+                            Ineligible::TooOld => self.backlog.too_old.add(1),
+                            Ineligible::Future => self.backlog.future.add(1),
+                        }
+                        false
+                    }
+                };
             ports.send(if store { STORE } else { SKIP }, envelope);
         }
     }
@@ -136,7 +149,9 @@ mod tests {
         assert!(!backlog.admit(41));
         assert!(backlog.admit(40));
         assert_eq!((backlog.bytes(), backlog.full.value()), (100, 1));
-        backlog.settle(1, 60);
+        backlog.enter(1);
+        assert_eq!((backlog.bytes(), backlog.full.value()), (101, 1), "what waits for room before always has some");
+        backlog.settle(2, 61);
         assert!(backlog.admit(1));
         assert!(backlog.admit(1));
         assert!(!backlog.admit(1), "three messages wait");

@@ -1,8 +1,8 @@
 //! `relay`: tells the network layer what became of a message, before any local consumer sees it.
 //!
 //! Every message that a peer sent goes to `egress` with its verdict; a published one only when accepted, and one that a
-//! filter node pushed never. An accepted message also goes on to the local consumers; one that was not, and that somebody
-//! waits for, goes to be answered.
+//! filter node pushed, or that came from another archive, never. An accepted message also goes on to the local consumers;
+//! one that was not, and that somebody waits for, goes to be answered.
 //! Cost: one more handle per message, no payload byte.
 
 use levada_engine::{BatchLimit, Stage};
@@ -33,7 +33,7 @@ impl Stage<WakuRecord> for Relay {
             let concerns_peers = match envelope.record().origin {
                 Origin::Gossip => true,
                 Origin::Publish => accepted,
-                Origin::Push => false,
+                Origin::Push | Origin::Resume => false,
             };
             if concerns_peers {
                 ports.send(EGRESS, envelope.clone());

@@ -2,7 +2,8 @@
 //!
 //! The signature is ECDSA over secp256k1, the 64 bytes of `r` and `s` in the field `meta`, with `s` in the lower half of its range. It is
 //! over SHA-256 of pubsub topic, payload, content topic, timestamp (8 bytes, little-endian) and ephemeral (one byte, 0 or 1), as nwaku and
-//! go-waku have it. The timestamp must be within five minutes of the clock, so that a message cannot be brought again later.
+//! go-waku have it. The timestamp must be within five minutes of the clock, so that a message cannot be brought again later; but for one
+//! that comes from another archive, where it was judged when it was new.
 //!
 //! Cost: nothing but a look-up on other shards; one SHA-256 over the payload and about 100 µs on a protected one.
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use k256::ecdsa::signature::hazmat::PrehashVerifier;
 use k256::ecdsa::{Signature, VerifyingKey};
 use levada_wire::hash::{Digest, sha256_parts};
-use levada_wire::waku::{RejectReason, TopicTable, WakuRecord};
+use levada_wire::waku::{Origin, RejectReason, TopicTable, WakuRecord};
 
 use crate::validate::{ValidateCounters, Validator};
 
@@ -107,7 +108,8 @@ impl Signed {
 
     fn is_signed(&self, pubsub_topic: &str, key: &SignerKey, payload: &[u8], record: &WakuRecord) -> bool {
         let timestamp = record.timestamp;
-        let is_timely = timestamp != 0 && (self.now_ns)().abs_diff(timestamp) < WINDOW_NS;
+        let is_of_now = || timestamp != 0 && (self.now_ns)().abs_diff(timestamp) < WINDOW_NS;
+        let is_timely = record.origin == Origin::Resume || is_of_now();
         let parts = SignedParts {
             pubsub_topic,
             payload: record.payload.of(payload),
@@ -188,9 +190,13 @@ mod tests {
     }
 
     fn verdict(validator: &Signed, topic: u32, message: &Message<'_>) -> RejectReason {
+        verdict_of(validator, topic, message, Origin::Gossip)
+    }
+
+    fn verdict_of(validator: &Signed, topic: u32, message: &Message<'_>, origin: Origin) -> RejectReason {
         let mut data = vec![0; message.encoded_len()];
         message.encode_into(&mut data).expect("room");
-        let mut record = WakuRecord { topic, ..WakuRecord::default() };
+        let mut record = WakuRecord { topic, origin, ..WakuRecord::default() };
         record.fill(&decode(&data).expect("a message"));
         validator.check(&data, &record)
     }
@@ -279,6 +285,10 @@ mod tests {
             let message =
                 Message { payload: &payload, content_topic: "t", timestamp, meta: &meta, ..Message::default() };
             assert_eq!(verdict(&validator().0, 0, &message), expected, "{offset_s} s");
+            let fetched = verdict_of(&validator().0, 0, &message, Origin::Resume);
+            assert_eq!(fetched, RejectReason::None, "{offset_s} s, from another archive");
+            let forged = verdict_of(&validator().0, 0, &Message { payload: b"p", ..message }, Origin::Resume);
+            assert_eq!(forged, RejectReason::BadSignature, "{offset_s} s, from another archive");
         }
     }
 

@@ -109,6 +109,7 @@ fn relaying_goes_on_while_the_archive_stands_still_and_nothing_is_lost() {
         archive: Some(archive),
         retention: RetentionPolicy::default(),
         commit: GroupCommit::default(),
+        resume: false,
     };
     let quiet = Waker::from_callback(|| {});
     let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };

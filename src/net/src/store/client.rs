@@ -10,7 +10,7 @@ use libp2p::PeerId;
 use crate::exchange::{Exchange, RequestError};
 
 /// The longest answer that is taken, in bytes: a hundred messages of 150 kB fit.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
+pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// A page of another node's archive. Everything lies in the answer as it came.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use levada_wire::hash::Digest;
 use levada_wire::waku::store::{StoreRequest, status};
 
-pub use client::{FetchedMessage, FetchedPage, StoreClientError, query};
+pub use client::{ANSWER_BYTES_MAX, FetchedMessage, FetchedPage, StoreClientError, query};
 pub use server::{TERMS, serve};
 
 /// Finds pages.

@@ -204,7 +204,7 @@ impl BenchNode {
         let archive: Option<Box<dyn Archive>> = Some(Box::new(archive));
         let (retention, commit) = (RetentionPolicy::default(), GroupCommit::default());
         let (workers, message_bytes_max) = (PathWorkers::new(1), MESSAGE_BYTES_MAX);
-        let plan = Plan { workers, message_bytes_max, archive, retention, commit };
+        let plan = Plan { workers, message_bytes_max, archive, retention, commit, resume: false };
         let (bell, egress_ready) = (Arc::new(Bell::new()), Arc::new(Notify::new()));
         let told = egress_ready.clone();
         let egress_waker = Waker::from_callback(move || told.notify_one());

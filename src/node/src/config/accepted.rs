@@ -45,7 +45,6 @@ pub(super) const ACCEPTED: &[Key] = &[
     text("rln-relay-tree-path", Group::Relay, "The folder of the RLN Merkle tree."),
     flag("store-message-db-vacuum", Group::Store, "Whether the archive's file is compacted at start."),
     flag("store-message-db-migration", Group::Store, "Whether an archive of an older format is converted at start."),
-    flag("store-resume", Group::Store, "Whether messages missed while stopped are fetched at start."),
     flag("legacy-store", Group::Store, "Whether store version 2 is served."),
     flag("store-sync", Group::Store, "Whether archives are reconciled with other store nodes."),
     number("store-sync-interval", Group::Store, "The seconds between two reconciliations."),

@@ -126,6 +126,8 @@ pub struct Config {
     pub store_message_db_schema: PostgresSchema,
     /// The multiaddress of a store node to use.
     pub store_node: Option<String>,
+    /// Whether messages missed while the node was off are fetched at start.
+    pub store_resume: bool,
     /// Whether filter subscriptions are served.
     pub filter: bool,
     /// The multiaddress of a filter node to use.
@@ -273,7 +275,6 @@ impl Config {
 
     /// The typed form of settings in which no fault was found.
     fn from_settings(settings: &Settings) -> Self {
-        let port = |name| rules::shifted_port(settings, name).unwrap_or_default();
         let entry = EntryNodes::of(settings);
         Self {
             cluster_id: settings.number("cluster-id"),
@@ -283,14 +284,14 @@ impl Config {
             max_msg_bytes: settings.number("max-msg-size"),
             node_key: settings.node_key(),
             listen_address: settings.address("listen-address"),
-            tcp_port: port("tcp-port"),
+            tcp_port: port(settings, "tcp-port"),
             nat: settings.nat(),
             ext_multiaddrs: settings.texts("ext-multiaddr"),
             ext_multiaddr_only: settings.bool("ext-multiaddr-only"),
             dns4_domain_name: settings.texts("dns4-domain-name").pop(),
             agent_string: settings.text("agent-string").to_owned(),
             websocket_support: settings.bool("websocket-support"),
-            websocket_port: port("websocket-port"),
+            websocket_port: port(settings, "websocket-port"),
             websocket_secure: rules::tls_files(settings),
             transport: Transport::named(settings.text("transport")).expect(TABLED),
             static_nodes: [settings.texts("staticnode"), entry.multiaddrs].concat(),
@@ -306,6 +307,7 @@ impl Config {
             store_message_db_url: settings.text("store-message-db-url").parse().expect(CHECKED),
             store_message_db_schema: settings.text("store-message-db-schema").parse().expect(TABLED),
             store_node: settings.texts("storenode").pop(),
+            store_resume: settings.bool("store-resume"),
             filter: settings.bool("filter"),
             filter_node: settings.texts("filternode").pop(),
             filter_subscription_timeout: settings.duration("filter-subscription-timeout"),
@@ -324,13 +326,13 @@ impl Config {
             store_backlog_bytes: settings.number("store-backlog-bytes"),
             rest: settings.bool("rest"),
             rest_address: settings.address("rest-address"),
-            rest_port: port("rest-port"),
+            rest_port: port(settings, "rest-port"),
             rest_relay_cache_capacity: settings.number("rest-relay-cache-capacity"),
             rest_admin: settings.bool("rest-admin"),
             rest_allow_origin: settings.texts("rest-allow-origin"),
             metrics_server: settings.bool("metrics-server"),
             metrics_server_address: settings.address("metrics-server-address"),
-            metrics_server_port: port("metrics-server-port"),
+            metrics_server_port: port(settings, "metrics-server-port"),
             log_level: LogLevel::named(settings.text("log-level")).expect(TABLED),
             log_format: LogFormat::named(settings.text("log-format")).expect(TABLED),
             net_workers: Some(settings.number("net-workers")).filter(|workers| *workers != 0),
@@ -342,6 +344,11 @@ impl Config {
             drain_timeout: settings.duration("drain-timeout"),
         }
     }
+}
+
+/// The port to listen on.
+fn port(settings: &Settings, name: &str) -> u16 {
+    rules::shifted_port(settings, name).unwrap_or_default()
 }
 
 fn group_commit(settings: &Settings) -> GroupCommit {

@@ -234,6 +234,12 @@ pub(crate) fn warnings(settings: &Settings) -> Vec<String> {
             preset.name
         ));
     }
+    if settings.bool("store-resume") && !settings.bool("store") {
+        warnings.push(format!(
+            "store-resume ({}) has no effect without an archive to fetch messages for; give store=true",
+            settings.of("store-resume").source
+        ));
+    }
     let nat = settings.of("nat");
     if let Some(Value::Nat(Nat::Upnp | Nat::Pmp)) = nat.values.first() {
         warnings.push(format!(

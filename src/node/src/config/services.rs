@@ -60,6 +60,14 @@ pub(super) const SERVICES: &[Key] = &[
         Group::Store,
         "The multiaddress of a store node for this node's own use; it is connected to and stays so.",
     ),
+    Key::new(
+        "store-resume",
+        Kind::Bool,
+        "false",
+        Group::Store,
+        "Whether messages missed while the node was off are fetched at start, those of six hours at most: from the storenode, or another \
+         connected peer that serves store.",
+    ),
     Key::new("peer-exchange", Kind::Bool, "true", Group::Discovery, "Whether peers that ask are told of other nodes."),
     Key::optional(
         "peer-exchange-node",

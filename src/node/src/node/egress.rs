@@ -23,7 +23,7 @@ pub async fn run(mut lanes: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, topics: A
                     Origin::Gossip => verdicts.push((envelope, verdict(record.verdict))),
                     Origin::Publish => publish(envelope, &topics, &net).await,
                     // The relay stage keeps it back.
-                    Origin::Push => {}
+                    Origin::Push | Origin::Resume => {}
                 }
             }
             // The only error is that the network has stopped, and then no verdict matters.

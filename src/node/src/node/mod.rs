@@ -9,6 +9,7 @@ mod filter_client;
 mod from_config;
 mod health;
 pub(crate) mod ingress;
+mod last_online;
 mod light_clients;
 mod operator;
 mod pages;
@@ -18,6 +19,7 @@ mod placement;
 mod publish;
 mod pusher;
 mod registry;
+mod resume;
 mod service_metrics;
 mod services;
 mod store;
@@ -28,9 +30,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use levada_engine::{Arena, Cores, Drained, Running, Waker};
+use levada_engine::{Arena, Cores, Drained, Running, Source, Waker};
 use levada_net::{Multiaddr, NetHandle, NodeKey};
 use levada_stages::signed::SignedShards;
+use levada_stages::unix_ns;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::topics::PubsubTopic;
 use tokio::sync::{Notify, watch};
@@ -47,9 +50,11 @@ use filter::Subscribers;
 use filter_client::Subscriber;
 use from_config::{Archives, arena_config, filter_limits, net_config, path_workers};
 use ingress::Ingress;
+use last_online::LastOnline;
 use placement::NetWorkers;
 use publish::Tickets;
 use registry::Sources;
+use resume::{Resume, ResumeCounters};
 use store::Store;
 use subscriptions::Subscriptions;
 use sync_fill::SyncFill;
@@ -62,6 +67,7 @@ pub struct Node {
     topology: Running,
     shared: Shared,
     fill: Option<SyncFill>,
+    resume: Option<Resume>,
     pumps: Vec<JoinHandle<()>>,
     servers: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
@@ -75,6 +81,8 @@ struct Asked {
     subscriptions: Arc<Subscriptions>,
     subscribers: Subscribers,
     store: Option<Store>,
+    /// The way in of what other archives give, if this one is resumed.
+    resume: Option<Source<WakuRecord>>,
 }
 
 /// Where a running node can be reached.
@@ -116,9 +124,9 @@ impl Node {
         let ([egress_ready, wanted_ready, answers_ready], wakers) = bells();
         let (retention, commit) = (config.store_message_retention_policy, config.store_commit);
         let (workers, message_bytes_max) = (path.clone(), config.max_msg_bytes);
-        let plan = Plan { workers, message_bytes_max, archive, retention, commit };
+        let plan = Plan { workers, message_bytes_max, archive, retention, commit, resume: config.store_resume };
         let (drawing, ends) = topology::draw(arena, &shared, plan, &wakers)?;
-        let Ends { ingress, egress, wanted, answers } = ends;
+        let Ends { ingress, egress, wanted, answers, resume } = ends;
         let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()));
 
         let workers = NetWorkers::new(config.net_workers, &path, &Cores::of_process());
@@ -145,10 +153,21 @@ impl Node {
         let listening = Listening { peers, archive: location, topics, lanes: path.lanes, ..Listening::default() };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
-        let servers = Vec::new();
-        let mut node =
-            Self { net, net_task, ingress, topology, shared, fill, pumps, servers, stop, drain_timeout, listening };
-        let asked = Asked { tickets, subscriptions, subscribers, store };
+        let mut node = Self {
+            net,
+            net_task,
+            ingress,
+            topology,
+            shared,
+            fill,
+            resume: None,
+            pumps,
+            servers: Vec::new(),
+            stop,
+            drain_timeout,
+            listening,
+        };
+        let asked = Asked { tickets, subscriptions, subscribers, store, resume };
         if let Err(error) = node.join(config, &key, asked).await {
             node.stop().await;
             return Err(error);
@@ -191,7 +210,7 @@ impl Node {
     /// Subscribes and opens the servers: what a failure must undo in order.
     async fn join(&mut self, config: &Config, key: &NodeKey, asked: Asked) -> Result<(), StartError> {
         let mut backend = self.backend(config, &asked);
-        let Asked { subscriptions, subscribers, .. } = asked;
+        let Asked { subscriptions, subscribers, .. } = &asked;
         if config.shards.len() > TOPICS_MAX {
             return Err(StartError::TooManyShards { shards: config.shards.len(), shards_max: TOPICS_MAX });
         }
@@ -203,6 +222,7 @@ impl Node {
         }
         let records = Arc::default();
         services::serve(config, &mut backend, &records);
+        let resumed = self.resume(config, &asked);
         let shards = subscriptions.shards();
         let discovery = Arc::new(Discovery::start(config, key, &self.net, &records, shards).await?);
         let discovery_counters = discovery.counters().clone();
@@ -221,15 +241,15 @@ impl Node {
         self.servers.push(tokio::spawn(keeping_up));
         let pushes = subscribers.pushes.clone();
         if config.filter {
-            services::serve_filter(config, &backend, &subscribers);
-            self.servers.push(tokio::spawn(filter::sweep(subscribers, self.stopped())));
+            services::serve_filter(config, &backend, subscribers);
+            self.servers.push(tokio::spawn(filter::sweep(subscribers.clone(), self.stopped())));
         }
         self.listening.served = self.net.exchange().protocols();
         if let Some(address) = config.metrics_socket() {
             let (net, ingress) = (self.net.clone(), self.ingress.clone());
             let shared = self.shared.clone();
             let discovery = discovery_counters;
-            let sources = Sources { shared, stats: self.topology.stats(), ingress, net, pushes, discovery };
+            let sources = Sources { shared, stats: self.topology.stats(), ingress, net, pushes, discovery, resumed };
             let (bound, server) = crate::metrics::serve(address, registry::metrics(sources), self.stopped()).await?;
             self.listening.metrics = Some(bound);
             self.servers.push(tokio::spawn(server));
@@ -245,6 +265,29 @@ impl Node {
             self.servers.push(tokio::spawn(server));
         }
         Ok(())
+    }
+
+    /// Begins to fetch what was missed while the node was off, if that is wanted; gives what is counted of it.
+    fn resume(&mut self, config: &Config, asked: &Asked) -> Arc<ResumeCounters> {
+        let counters = Arc::<ResumeCounters>::default();
+        if let (Some(source), Some(store)) = (&asked.resume, &asked.store) {
+            // Without relay nobody else gives them numbers; there is room, as their number was looked at.
+            config.pubsub_topics().iter().for_each(|topic| _ = self.shared.topics.intern(topic));
+            let (source, tickets, counters) = (source.clone(), asked.tickets.clone(), counters.clone());
+            let Shared { backlog, topics, .. } = self.shared.clone();
+            let parts = resume::Parts {
+                net: self.net.clone(),
+                store_node: config.store_node.as_deref().and_then(peer_asker::peer_of),
+                store: store.clone(),
+                feed: resume::Feed { source, tickets, backlog, topics, counters },
+                message_bytes_max: config.max_msg_bytes,
+                retention_seconds: config.store_message_retention_policy.seconds_max,
+                last_online: LastOnline::of(&config.store_message_db_url),
+                patience: resume::Patience::default(),
+            };
+            self.resume = Some(Resume::start(parts, self.stopped()));
+        }
+        counters
     }
 
     /// Where the node can be reached.
@@ -271,12 +314,16 @@ impl Node {
     pub async fn stop(self) -> Stopped {
         let deadline = tokio::time::Instant::now() + self.drain_timeout.max(FAREWELL);
         self.ingress.close();
+        let online_until = unix_ns();
         self.stop.send_replace(true);
         let (topology, limit) = (self.topology, self.drain_timeout);
         let drained = tokio::task::spawn_blocking(move || topology.drain(limit)).await;
         let drained = drained.unwrap_or(Drained::Failed);
         if let Some(fill) = self.fill {
             fill.stop().await;
+        }
+        if let Some(resume) = self.resume {
+            resume.stop(online_until, drained == Drained::Complete).await;
         }
         for task in self.pumps.into_iter().chain(self.servers) {
             // What does not end by itself ends with the process.

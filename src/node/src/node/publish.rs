@@ -32,7 +32,7 @@ impl Tickets {
     }
 
     /// A new ticket, never 0, which is given back when dropped.
-    fn draw(self: &Arc<Self>) -> (Ticket, oneshot::Receiver<WakuRecord>) {
+    pub fn draw(self: &Arc<Self>) -> (Ticket, oneshot::Receiver<WakuRecord>) {
         let number = self.next.fetch_add(1, Relaxed) + 1;
         let (sender, receiver) = oneshot::channel();
         self.waiting().insert(number, sender);
@@ -48,8 +48,10 @@ impl Tickets {
 }
 
 /// Takes its number out of the table when the publisher goes away before the answer comes.
-struct Ticket {
-    number: u64,
+#[derive(Debug)]
+pub struct Ticket {
+    /// What the record of the message carries.
+    pub number: u64,
     tickets: Arc<Tickets>,
 }
 

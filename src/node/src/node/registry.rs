@@ -12,6 +12,7 @@ use crate::cli::line_limit::LINES_LEFT_OUT;
 use crate::metrics::{Kind, Labels, Metrics, Value};
 use crate::node::ingress::Ingress;
 use crate::node::peer_metrics::{self, DiscoveryCounters};
+use crate::node::resume::ResumeCounters;
 use crate::node::service_metrics;
 use crate::node::sync_fill::FILL_FAILURES;
 use crate::rest::counters as rest;
@@ -31,16 +32,19 @@ pub struct Sources {
     pub pushes: Arc<Pushes>,
     /// What discovery has found.
     pub discovery: Arc<DiscoveryCounters>,
+    /// What was fetched from other archives.
+    pub resumed: Arc<ResumeCounters>,
 }
 
 /// The table of metrics.
 pub fn metrics(sources: Sources) -> Metrics {
-    let Sources { shared, stats, ingress, net, pushes, discovery } = sources;
+    let Sources { shared, stats, ingress, net, pushes, discovery, resumed } = sources;
     let arena = ingress.arena().clone();
     let table = Metrics::new().process();
     let table = path(table, &shared, ingress);
     let table = archive_upkeep(archive(table, &shared));
     let table = sync(table, &shared);
+    let table = resume(table, &resumed);
     let table = engine(table, &stats, arena);
     let table = service_metrics::requests(table, net.exchange());
     let table = service_metrics::filter(table, &shared.subscriptions, &pushes);
@@ -269,6 +273,29 @@ fn sync(table: Metrics, shared: &Shared) -> Metrics {
 }
 
 const SYNC_PRUNED: &str = "Messages that left the index of store-sync";
+
+fn resume(table: Metrics, counters: &Arc<ResumeCounters>) -> Metrics {
+    let of = || counters.clone();
+    let (messages, pages, failures, missing) = (of(), of(), of(), of());
+    table
+        .family(Kind::Counter, "levada_store_resume_messages", "Messages fetched from other archives", move || {
+            let ResumeCounters { archived, known, refused, unknown_topic, .. } = &*messages;
+            [("archived", archived), ("known", known), ("refused", refused), ("unknown_topic", unknown_topic)]
+                .map(|(result, counter)| (vec![("result", result.to_owned())], Value::Unsigned(counter.value())))
+                .into()
+        })
+        .counter("levada_store_resume_pages", "Pages of messages fetched from other archives", move || {
+            pages.pages.value()
+        })
+        .counter("levada_store_resume_failures", "Tries to fetch from other archives that failed", move || {
+            failures.failures.value()
+        })
+        .gauge(
+            "levada_store_resume_missing_seconds",
+            "Seconds of messages still to be fetched; stays above 0 when that was given up",
+            move || missing.missing_seconds(),
+        )
+}
 
 fn engine(table: Metrics, stats: &Arc<TopologyStats>, arena: Arc<Arena<WakuRecord>>) -> Metrics {
     let of_stages = |read: fn(&levada_engine::StageStats) -> u64| {

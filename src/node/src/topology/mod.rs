@@ -13,7 +13,9 @@
 //!            └──────────────────────────────────────────┘
 //! ```
 //! Without an archive, `event` leads to `answer` directly. The one behind the archive is named `answer_stored`: the metrics tell stages
-//! apart by their names.
+//! apart by their names. What is fetched from other archives has a way in of its own (`resume.rs`).
+
+mod resume;
 
 use std::sync::Arc;
 
@@ -143,10 +145,12 @@ pub struct Plan {
     pub retention: RetentionPolicy,
     /// When it commits what has come.
     pub commit: GroupCommit,
+    /// Whether it also takes what is fetched from other archives.
+    pub resume: bool,
 }
 
 /// The ends of the path that the node holds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ends {
     /// One way in per lane.
     pub ingress: Vec<Source<WakuRecord>>,
@@ -154,8 +158,10 @@ pub struct Ends {
     pub egress: Vec<Sink<WakuRecord>>,
     /// Messages that filter subscribers want, one per lane.
     pub wanted: Vec<Sink<WakuRecord>>,
-    /// Messages somebody waits for: one per lane, and one of the archive.
+    /// Messages somebody waits for: one per lane, and those of the archive.
     pub answers: Vec<Sink<WakuRecord>>,
+    /// The way in of what is fetched from other archives, if the plan has one.
+    pub resume: Option<Source<WakuRecord>>,
 }
 
 /// Who is woken when there is something in the sinks of these names.
@@ -183,9 +189,12 @@ pub fn draw(
     let mut drawing = TopologyBuilder::new(arena);
     drawing.default_wait(wait);
     drawing.affinity(affinity);
-    let mut ends = Ends { ingress: Vec::new(), egress: Vec::new(), wanted: Vec::new(), answers: Vec::new() };
+    let mut ends = Ends::default();
     let kept = plan.archive.map(|archive| (archive, plan.retention, plan.commit));
     let store = kept.map(|kept| draw_archive(&mut drawing, shared, kept, &wakers.answers, &mut ends));
+    if let Some(store) = store.filter(|_| plan.resume) {
+        resume::draw(&mut drawing, shared, store, plan.message_bytes_max, &wakers.answers, &mut ends);
+    }
     for lane in 0..lanes {
         let worker = drawing.worker(&format!("path:{lane}"));
         let mut pen = Pen { drawing: &mut drawing, shared, worker, lane };
@@ -230,6 +239,13 @@ fn draw_archive(
     store
 }
 
+/// The validators of a path that counts their outcomes here.
+fn rules(shared: &Shared, message_bytes_max: usize, counters: &Arc<ValidateCounters>) -> Validate {
+    let Shared { signed, topics, .. } = shared;
+    let rules = Validate::standard(message_bytes_max, counters.clone());
+    if signed.is_empty() { rules } else { rules.and(Signed::new(signed.clone(), topics.clone(), counters.clone())) }
+}
+
 /// Draws one lane.
 struct Pen<'a> {
     drawing: &'a mut Drawing,
@@ -249,12 +265,7 @@ impl Pen<'_> {
         let id_hash = self.stage("id_hash", IdHash::new(unit.clone()));
         let seen = self.stage("seen", Seen::new(self.shared.seen.clone()));
         let decode = self.stage("decode", Decode);
-        let Shared { signed, topics, validated, .. } = self.shared;
-        let mut rules = Validate::standard(message_bytes_max, validated.clone());
-        if !signed.is_empty() {
-            rules = rules.and(Signed::new(signed.clone(), topics.clone(), validated.clone()));
-        }
-        let validate = self.stage("validate", rules);
+        let validate = self.stage("validate", rules(self.shared, message_bytes_max, &self.shared.validated));
         let message_hash = self.stage("message_hash", MessageHash::new(unit));
         let relay = self.stage("relay", Relay);
         self.drawing.link(id_hash, "next", seen);

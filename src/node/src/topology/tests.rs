@@ -38,6 +38,7 @@ impl Path {
             archive: Some(archive),
             retention,
             commit: GroupCommit::default(),
+            resume: true,
         };
         let quiet = Waker::from_callback(|| {});
         let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };
@@ -50,6 +51,14 @@ impl Path {
         slot.fill(data);
         *slot.record_mut() = WakuRecord { topic: self.topic, peer: 7, origin, ticket, ..WakuRecord::default() };
         assert!(self.ends.ingress[lane].push(slot.share()).is_ok());
+    }
+
+    /// As it comes from another node's archive.
+    fn resume(&self, data: &[u8], ticket: u64) {
+        let mut slot = self.arena.claim(data.len()).expect("the arena has room");
+        slot.fill(data);
+        *slot.record_mut() = WakuRecord { topic: self.topic, origin: Origin::Resume, ticket, ..WakuRecord::default() };
+        assert!(self.ends.resume.as_ref().expect("the plan has it").push(slot.share()).is_ok());
     }
 
     /// Turns the path, and gives what came out to the network and as answers.
@@ -135,6 +144,41 @@ fn whoever_publishes_is_answered_whatever_happens() {
     assert_eq!((path.shared.archived.stored.value(), path.shared.backlog.too_old.value()), (1, 1));
     assert_eq!(path.shared.sync.counts(), [(path.topic, 1)], "what is not stored is not synced");
     assert_eq!(path.shared.backlog.bytes(), 0);
+}
+
+#[test]
+fn what_another_archive_gives_goes_to_this_one_and_nowhere_else() {
+    let mut path = Path::new(1);
+    path.shared.events.open(Interest::Topic(path.topic));
+    let now = unix_ns();
+    let (old, young) = (encode(b"old", now - 3_000_000_000_000), encode(b"young", now));
+    let ephemeral = [&young[..], &[0xf8, 1, 1]].concat();
+    for (ticket, data) in (1..).zip([&old[..], &old, &ephemeral, b"\x07", &young, &vec![7; MESSAGE_BYTES_MAX + 1]]) {
+        path.resume(data, ticket);
+    }
+    let (egress, mut answers) = path.turn();
+    assert!(egress.is_empty(), "nothing is relayed");
+    answers.sort_by_key(|record| record.ticket);
+    let outcomes: Vec<_> = answers.iter().map(|record| (record.verdict, record.unstored)).collect();
+    let (accepted, rejected) = ((Verdict::Accept, false), (Verdict::Reject, false));
+    assert_eq!(outcomes, [accepted, accepted, accepted, rejected, accepted, rejected]);
+    let cached = path.shared.events.take(Interest::Topic(path.topic)).expect("the topic is open");
+    assert!(cached.is_empty() && path.shared.traffic.rows().all(|row| row.messages == 0));
+    assert_eq!((path.shared.validated.accepted.value(), path.shared.validated.rejected.value()), (0, 0));
+    let counts = |path: &Path| (path.shared.archived.stored.value(), path.shared.archived.duplicates.value());
+    assert_eq!((counts(&path), path.shared.backlog.ephemeral.value()), ((2, 1), 1));
+    assert_eq!(path.shared.sync.counts(), [(path.topic, 2)], "other nodes may have them from here");
+
+    path.send(0, &young, Origin::Gossip, 0);
+    let (egress, _) = path.turn();
+    assert_eq!(
+        egress.iter().map(|record| (record.verdict, record.repeated)).collect::<Vec<_>>(),
+        [(Verdict::Accept, false)]
+    );
+    let cached = path.shared.events.take(Interest::Topic(path.topic)).expect("the topic is open");
+    assert_eq!((cached.len(), counts(&path)), (1, (2, 2)), "from a peer it is as new as it was");
+    drop(cached);
+    assert_eq!((path.arena.slots_in_use(), path.shared.backlog.bytes()), (0, 0));
 }
 
 #[test]

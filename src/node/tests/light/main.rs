@@ -1,4 +1,5 @@
-//! What light clients are served by the real binary: store and lightpush, asked by another node's network over loopback.
+//! What light clients are served by the real binary: store and lightpush, asked by another node's network over loopback; and what the
+//! binary asks as a client itself.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,6 +14,7 @@ mod filter_client;
 mod hostile;
 mod lightpush;
 mod peers;
+mod resume;
 mod secure;
 mod store;
 #[expect(dead_code, reason = "the other tests of the binary use the rest of it")]

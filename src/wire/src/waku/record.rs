@@ -14,6 +14,8 @@ pub enum Origin {
     Publish,
     /// Pushed by a filter node that this one subscribed to. It is not relayed.
     Push,
+    /// Fetched from the archive of another node for this one's, and for nothing else.
+    Resume,
 }
 
 /// What the validators decided.
@@ -107,6 +109,8 @@ pub struct WakuRecord {
     pub id_known: bool,
     /// Published here before: only whether it is stored is still asked.
     pub repeated: bool,
+    /// The archive failed on it. Said of [`Origin::Resume`] alone, whose messages nobody else has a handle on.
+    pub unstored: bool,
 }
 
 impl WakuRecord {

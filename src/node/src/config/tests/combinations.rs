@@ -108,6 +108,27 @@ fn a_key_without_effect_warns_once_with_its_source() {
 }
 
 #[test]
+fn a_resume_without_an_archive_is_warned_of() {
+    let warned = |flags: &[&str], environment: &[(&str, &str)]| {
+        let warnings = load(flags, environment).unwrap().warnings;
+        warnings.iter().filter(|warning| warning.starts_with("store-resume")).cloned().collect::<Vec<_>>()
+    };
+    let why = "has no effect without an archive to fetch messages for; give store=true";
+    assert_eq!(
+        warned(&["--store=false", "--store-resume"], &[]),
+        [format!("store-resume (flag --store-resume) {why}")]
+    );
+    assert_eq!(
+        warned(&["--store=false"], &[("WAKUNODE2_STORE_RESUME", "true")]),
+        [format!("store-resume (environment variable WAKUNODE2_STORE_RESUME) {why}")]
+    );
+    for flags in [&["--store-resume"][..], &["--store=false"], &["--store=false", "--store-resume=false"]] {
+        assert!(warned(flags, &[]).is_empty(), "{flags:?}");
+    }
+    assert!(load_file("store-resume = true\n").1.unwrap().config.store_resume);
+}
+
+#[test]
 fn a_protection_that_is_not_there_is_refused() {
     for (flag, place) in [
         ("--rln-relay=true", "rln-relay (flag --rln-relay) is refused: "),

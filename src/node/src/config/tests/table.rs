@@ -67,9 +67,10 @@ fn every_discovery() -> Discovery {
     }
 }
 
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 #[test]
 fn the_defaults_are_those_promised() {
-    let localhost = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let expected = Config {
         cluster_id: 0,
         shards: vec![0],
@@ -106,6 +107,7 @@ fn the_defaults_are_those_promised() {
         store_max_num_db_connections: 50,
         store_backlog_bytes: 256 << 20,
         store_node: None,
+        store_resume: false,
         filter: true,
         filter_node: None,
         filter_subscription_timeout: Duration::from_secs(300),
@@ -118,13 +120,13 @@ fn the_defaults_are_those_promised() {
         peer_exchange_node: None,
         discovery: Discovery { discv5_udp_port: Some(9_000), ..no_discovery() },
         rest: true,
-        rest_address: localhost,
+        rest_address: LOCALHOST,
         rest_port: 8_645,
         rest_relay_cache_capacity: 50,
         rest_admin: false,
         rest_allow_origin: Vec::new(),
         metrics_server: true,
-        metrics_server_address: localhost,
+        metrics_server_address: LOCALHOST,
         metrics_server_port: 8_008,
         log_level: LogLevel::Info,
         log_format: LogFormat::Text,
@@ -185,6 +187,7 @@ fn every_value(key: &str) -> Config {
         store_max_num_db_connections: 5,
         store_backlog_bytes: 1 << 20,
         store_node: Some("/dns4/s/tcp/1".to_owned()),
+        store_resume: true,
         filter: false,
         filter_node: Some("/dns4/f/tcp/1".to_owned()),
         filter_subscription_timeout: Duration::from_secs(60),
@@ -228,7 +231,7 @@ const EVERY_FLAG: &str = "\
     --relay-queue-bytes=1MiB --store=0 --store-message-db-url=sqlite://x \
     --store-message-retention-policy=capacity:9;size:2GB --store-io=buffered --store-message-db-schema=nwaku \
     --store-commit-messages=8 --store-commit-ms=20 \
-    --store-max-num-db-connections=5 --store-backlog-bytes=1MiB --storenode=/dns4/s/tcp/1 --filter=0 \
+    --store-max-num-db-connections=5 --store-backlog-bytes=1MiB --storenode=/dns4/s/tcp/1 --store-resume --filter=0 \
     --filternode=/dns4/f/tcp/1 --filter-subscription-timeout=60 --filter-max-peers-to-serve=11 \
     --filter-max-criteria=12 --rate-limit=px:5/1s --lightpush=0 --lightpushnode=/dns4/l/tcp/1 --peer-exchange=0 \
     --peer-exchange-node=/dns4/p/tcp/1 --discv5-udp-port=5 --dns-discovery --dns-addrs-name-server=192.0.2.1 --rest=0 \
@@ -267,7 +270,7 @@ const EFFECTIVE: &str = "\
     rest-admin rest-allow-origin \
     rest-relay-cache-capacity workers net-workers affinity arena-bytes huge-pages wait drain-timeout config-file \
     filter filternode filter-subscription-timeout filter-max-peers-to-serve filter-max-criteria rate-limit \
-    storenode lightpush lightpushnode peer-exchange peer-exchange-node ip-colocation-limit peer-persistence \
+    storenode store-resume lightpush lightpushnode peer-exchange peer-exchange-node ip-colocation-limit peer-persistence \
     relay-service-ratio max-relay-peers \
     peer-store-capacity keep-alive websocket-secure-support websocket-secure-key-path websocket-secure-cert-path \
     discv5-discovery discv5-udp-port discv5-bootstrap-node dns-discovery dns-discovery-url dns-addrs-name-server";
@@ -278,7 +281,7 @@ const ACCEPTED: &str = "\
     relay-shard-manager rln-relay rln-relay-cred-path rln-relay-cred-password rln-relay-eth-client-address \
     rln-relay-eth-contract-address rln-relay-chain-id rln-relay-epoch-sec rln-relay-user-message-limit \
     rln-relay-dynamic rln-relay-membership-index store-message-db-vacuum \
-    store-message-db-migration store-resume store-sync store-sync-interval \
+    store-message-db-migration store-sync store-sync-interval \
     store-sync-range store-sync-relay-jitter \
     metrics-logging \
     rendezvous enable-kad-discovery \

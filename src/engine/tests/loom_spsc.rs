@@ -176,7 +176,7 @@ fn every_ordering_is_needed() {
 needed! {
     PROOF;
     index_without_the_release_of_tail:
-        "ring/index.rs Producer::push_batch tail.store release", index_order_and_payloads_survive_wrapping;
+        "ring/index.rs Producer::publish tail.store release", index_order_and_payloads_survive_wrapping;
     index_without_the_acquire_of_tail:
         "ring/index.rs Consumer::look tail.load acquire", index_order_and_payloads_survive_wrapping;
     index_without_the_release_of_head:

@@ -47,11 +47,6 @@ impl Cells {
     #[inline]
     pub unsafe fn write(&self, position: usize, indices: &[u32]) {
         let place = self.place(position);
-        if let [index] = indices {
-            // SAFETY: the contract covers this cell.
-            unsafe { *self.0[place].get() = *index };
-            return;
-        }
         assert!(indices.len() <= self.capacity(), "a batch is no longer than the ring");
         let before = indices.len().min(self.capacity() - place);
         let base = UnsafeCell::raw_get(self.0.as_ptr());
@@ -72,11 +67,6 @@ impl Cells {
     #[inline]
     pub unsafe fn read(&self, position: usize, indices: &mut [u32]) {
         let place = self.place(position);
-        if let [index] = indices {
-            // SAFETY: the contract covers this cell.
-            *index = unsafe { *self.0[place].get() };
-            return;
-        }
         assert!(indices.len() <= self.capacity(), "a batch is no longer than the ring");
         let before = indices.len().min(self.capacity() - place);
         let base = UnsafeCell::raw_get(self.0.as_ptr());
@@ -87,6 +77,26 @@ impl Cells {
             // SAFETY: as in `write`.
             unsafe { copy(base, after.as_mut_ptr(), after.len()) };
         }
+    }
+
+    /// Writes one index.
+    ///
+    /// # Safety
+    /// As for [`write`](Self::write).
+    #[inline]
+    pub unsafe fn write_one(&self, position: usize, index: u32) {
+        // SAFETY: the contract covers this cell.
+        unsafe { *self.0[self.place(position)].get() = index };
+    }
+
+    /// Reads one index.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read).
+    #[inline]
+    pub unsafe fn read_one(&self, position: usize) -> u32 {
+        // SAFETY: the contract covers this cell.
+        unsafe { *self.0[self.place(position)].get() }
     }
 
     /// Tells the processor that the line at `position` will be read soon.
@@ -165,6 +175,20 @@ impl Cells {
             // SAFETY: the caller's contract, which loom checks.
             *index = self.0[self.place(position.wrapping_add(offset))].with(|cell| unsafe { *cell });
         }
+    }
+
+    /// # Safety
+    /// As in the real one.
+    pub unsafe fn write_one(&self, position: usize, index: u32) {
+        // SAFETY: the caller's contract, which loom checks.
+        self.0[self.place(position)].with_mut(|cell| unsafe { *cell = index });
+    }
+
+    /// # Safety
+    /// As in the real one.
+    pub unsafe fn read_one(&self, position: usize) -> u32 {
+        // SAFETY: the caller's contract, which loom checks.
+        self.0[self.place(position)].with(|cell| unsafe { *cell })
     }
 
     /// No hint is needed in a model.

@@ -155,7 +155,8 @@ pub(super) struct Producer {
 }
 
 impl Producer {
-    #[inline]
+    /// Out of line, so that the other layout's push of one index is inlined where it is called.
+    #[inline(never)]
     pub fn push_batch(&mut self, indices: &[u32]) -> usize {
         if self.room() < indices.len() {
             // Pairs with the release store of `popped` in `Consumer::give_back`: those slots have been read.

@@ -1,7 +1,7 @@
 //! Shows of each publishing operation that it is needed: some model fails once its ordering is forgotten.
 //!
 //! A part of an operation's ordering goes by the name `file function operation part`, as in
-//! `ring/index.rs Producer::push_batch tail.store release`.
+//! `ring/index.rs Producer::publish tail.store release`.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

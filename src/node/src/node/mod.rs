@@ -323,7 +323,9 @@ impl Node {
             fill.stop().await;
         }
         if let Some(resume) = self.resume {
-            resume.stop(online_until, drained == Drained::Complete).await;
+            // A disk that stands still leaves the time as it is.
+            let noted = resume.stop(online_until, drained == Drained::Complete);
+            let _ = tokio::time::timeout_at(deadline, noted).await;
         }
         for task in self.pumps.into_iter().chain(self.servers) {
             // What does not end by itself ends with the process.

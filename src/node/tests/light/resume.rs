@@ -235,3 +235,37 @@ async fn a_resume_that_was_interrupted_is_taken_up_by_the_next_start() {
         assert_eq!(Scrape::of(node.metrics()).value(ARCHIVED), 150);
     }
 }
+
+struct Refusing;
+
+impl Pages for Refusing {
+    fn page(&self, _: &StoreRequest<'_>) -> BoxFuture<'static, Result<StorePage, StoreFailure>> {
+        futures::future::ready(Err(StoreFailure::Unavailable)).boxed()
+    }
+}
+
+/// All three tries take a minute, and are waited for when `LEVADA_DEEP=1` asks for the long run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_store_node_refuses_works_without_what_it_missed() {
+    let is_deep = std::env::var_os("LEVADA_DEEP").is_some_and(|deep| deep == "1");
+    let (folder, net) = (tempfile::tempdir().unwrap(), start(config()).await);
+    serve(net.exchange(), Arc::new(Refusing), None).unwrap();
+    let named = format!("--storenode={}", net.listen_addresses()[0]);
+    let mut node = Node::start(folder.path(), &[&named, "--store-resume"]);
+    node.await_log("resuming the archive failed; it is tried again");
+    if is_deep {
+        node.await_log("the node goes on, and the next start tries again");
+    }
+    let hashes = publish(&node, 0..3);
+    assert_eq!(all_hashes(node.rest()), once(&hashes));
+    let scrape = Scrape::of(node.metrics());
+    assert!(scrape.value("levada_store_resume_failures_total") >= if is_deep { 3 } else { 1 });
+    assert!(scrape.value(MISSING) >= 6 * 3_600);
+    let ended = node.stop();
+    assert_eq!(ended.code, Some(0));
+    assert!(
+        ended.stderr.contains("the store node refuses with status 503")
+            && ended.stderr.contains(&net.peer_id().to_string())
+    );
+    assert!(!folder.path().join("levada.sqlite3.online").exists(), "the next start asks for it again");
+}

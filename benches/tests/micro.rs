@@ -40,7 +40,7 @@ const PROMISED: [&str; 22] = [
     "runs",
     "spread_pct",
 ];
-const EXTRAS: [&str; 15] = [
+const EXTRAS: [&str; 18] = [
     "archive",
     "workers",
     "placement",
@@ -55,6 +55,9 @@ const EXTRAS: [&str; 15] = [
     "ns_per_msg_max",
     "ids_per_msg",
     "ratio_to_sha2",
+    "disk_msg_per_s",
+    "disk_MB_per_s",
+    "ratio_to_disk",
     "noisy",
 ];
 
@@ -115,6 +118,7 @@ fn one_decode_one_hash_and_at_most_the_copy_of_the_archive() {
             assert!(row.decoded_MB > PAYLOAD_MB && row.decoded_MB < PAYLOAD_MB * 1.01, "{name}: {}", row.decoded_MB);
             assert!(row.rounds > 0 && row.msg_per_s > 0.0 && row.ratio_to_sha2 > 0.0, "{name}");
             assert!(row.ns_per_msg_p50 > 0 && row.ns_per_msg_p50 <= row.ns_per_msg_p99, "{name}");
+            assert_eq!((row.disk_msg_per_s, row.disk_MB_per_s, row.ratio_to_disk), (0.0, 0.0, 0.0), "{name}");
         }
     }
 }
@@ -243,7 +247,9 @@ fn a_file_is_left_empty_and_can_be_used_again() {
     let path = folder.path().join("bench.sqlite3");
     let report = run(&Options { runs: 2, ..options(vec![file(&path)]) });
     // A quarter of the payloads has 10 kB and is gathered with others; the rest is written from where it lies.
-    assert_eq!((report.rows[0].runs, report.rows[0].copies_per_msg), (2, 0.25));
+    let row = &report.rows[0];
+    assert_eq!((row.runs, row.copies_per_msg), (2, 0.25));
+    assert!(row.disk_msg_per_s > 0.0 && row.disk_MB_per_s > 0.0 && row.ratio_to_disk > 0.0, "{row:?}");
     assert_eq!(levada_archive::open(&DatabaseUrl::Sqlite(path)).unwrap().message_count().unwrap(), 0);
 }
 

@@ -1,8 +1,9 @@
 //! One run of the micro scenario: fill the slots, warm up, repeat rounds, and measure the yardstick between them.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use levada_archive::Archive as _;
+use levada_archive::{Archive as _, DatabaseUrl, StoreIo, write_bare};
 use levada_engine::{Arena, Drained, Placement, heap};
 use levada_stages::event::Interest;
 use levada_stages::unix_ns;
@@ -42,6 +43,10 @@ pub struct Run {
     pub sha2_ns: u64,
     /// Bytes the yardstick hashed.
     pub sha2_bytes: u64,
+    /// What writing as many messages bare to the archive's disk took, in nanoseconds; 0 where there is no disk.
+    pub disk_ns: u64,
+    /// Bytes written so.
+    pub disk_bytes: u64,
     /// Most bytes on the heap plus most bytes of slots in use.
     pub heap_bytes_max: u64,
     /// The kernel that the batches of most messages were begun with.
@@ -80,7 +85,8 @@ fn run_tracked(options: &Options, configuration: &Configuration, series: &Series
     drop((sizes, warmup_sizes));
     let slot_bytes = slot_bytes(&arena);
     let archive = archive.map(|(archive, _)| archive);
-    let mut bench = Bench { round: &round, shared: &shared, arena: &arena, archive, topic, arrivals: None };
+    let disk = disk_of(configuration);
+    let mut bench = Bench { round: &round, shared: &shared, arena: &arena, archive, disk, topic, arrivals: None };
     bench.round(&mut warmup)?;
     drop(warmup);
     bench.arrivals = options.rate_msg_per_s.map(|rate| Arrivals::new(options.seed, rate));
@@ -132,13 +138,16 @@ struct Bench<'a> {
     shared: &'a Shared,
     arena: &'a Arc<Arena<WakuRecord>>,
     archive: Option<SharedArchive>,
+    /// The path of an archive on the disk.
+    disk: Option<&'a Path>,
     topic: u32,
     /// The open loop's schedule, if it is one.
     arrivals: Option<Arrivals>,
 }
 
 impl Bench<'_> {
-    /// Repeats the messages until `measured_ns_min` were measured; the yardstick runs over the same slots in between.
+    /// Repeats the messages until `measured_ns_min` were measured; in between, the yardstick runs over the same slots, and these are
+    /// written bare to the archive's disk, in groups as large as its transactions were.
     fn rounds(&mut self, messages: &mut Vec<Message>, measured_ns_min: u64) -> Result<Run, BenchError> {
         let mut run = Run {
             rounds: 0,
@@ -150,6 +159,8 @@ impl Bench<'_> {
             allocations: Histogram::default(),
             sha2_ns: 0,
             sha2_bytes: 0,
+            disk_ns: 0,
+            disk_bytes: 0,
             heap_bytes_max: 0,
             kernel: Kernel::Sha2,
             arena_bytes: 0,
@@ -159,7 +170,9 @@ impl Bench<'_> {
         };
         let hashed_before = messages_by_kernel();
         while run.measured_ns < measured_ns_min.max(1) {
+            let transactions = self.shared.archive_counters.transactions.value();
             let (wall_ns, counts) = self.round(messages)?;
+            let transactions = self.shared.archive_counters.transactions.value() - transactions;
             if run.rounds > 0 && counts.path() != run.counts.path() {
                 return Err(BenchError::counters(&run.counts, &counts));
             }
@@ -174,6 +187,13 @@ impl Bench<'_> {
             let yardstick = yardstick::hash_all(messages);
             run.sha2_ns += yardstick.wall_ns;
             run.sha2_bytes += yardstick.bytes;
+            if let Some(path) = self.disk {
+                let group = messages.len().div_ceil(transactions.max(1) as usize);
+                let payloads: Vec<&[u8]> = messages.iter().map(|message| message.payload()).collect();
+                let bare = write_bare(path, StoreIo::Auto, &payloads, group)?;
+                run.disk_ns += bare.elapsed.as_nanos() as u64;
+                run.disk_bytes += bare.bytes;
+            }
         }
         let hashed = messages_by_kernel().into_iter().zip(hashed_before);
         let most = hashed.max_by_key(|((_, after), (_, before))| after - before);
@@ -211,6 +231,13 @@ impl Bench<'_> {
     }
 }
 
+fn disk_of(configuration: &Configuration) -> Option<&Path> {
+    match &configuration.archive {
+        ArchiveChoice::Database(DatabaseUrl::Sqlite(path)) => Some(path),
+        _ => None,
+    }
+}
+
 fn open(configuration: &Configuration, options: &Options) -> Result<Option<(SharedArchive, ArchivePlace)>, BenchError> {
     let ArchiveChoice::Database(url) = &configuration.archive else { return Ok(None) };
     let archive = levada_archive::open(url)?;
@@ -219,7 +246,7 @@ fn open(configuration: &Configuration, options: &Options) -> Result<Option<(Shar
         return Err(BenchError::ArchiveInUse { location: archive.location(), messages });
     }
     let one_worker = configuration.workers == 1 && options.placement == Placement::PerCore;
-    let inline = matches!(url, levada_archive::DatabaseUrl::Memory) && one_worker;
+    let inline = matches!(url, DatabaseUrl::Memory) && one_worker;
     let place = if inline { ArchivePlace::Path } else { ArchivePlace::Own };
     Ok(Some((SharedArchive::new(archive), place)))
 }

@@ -61,6 +61,9 @@ pub struct Row {
     pub sha2_msg_per_s: f64,
     pub sha2_GB_per_s: f64,
     pub ratio_to_sha2: f64,
+    pub disk_msg_per_s: f64,
+    pub disk_MB_per_s: f64,
+    pub ratio_to_disk: f64,
     pub runs: usize,
     pub spread_pct: f64,
     pub noisy: bool,
@@ -78,6 +81,11 @@ impl Row {
         let of_runs = |value: &dyn Fn(&Run) -> f64| median(runs.iter().map(value).collect());
         let rate = |run: &Run| messages_per_second(options.messages * run.rounds, run.measured_ns);
         let sha2_rate = |run: &Run| messages_per_second(options.messages * run.rounds, run.sha2_ns);
+        let disk_rate = |run: &Run| match run.disk_ns {
+            0 => 0.0,
+            disk_ns => messages_per_second(options.messages * run.rounds, disk_ns),
+        };
+        let to_disk = |run: &Run| if run.disk_ns == 0 { 0.0 } else { rate(run) / disk_rate(run) };
         let latency = |pct: u64| of_runs(&|run| run.latencies_ns.percentile(pct) as f64) as u64;
         let rates: Vec<f64> = runs.iter().map(rate).collect();
         let (lowest, highest) =
@@ -120,6 +128,9 @@ impl Row {
             sha2_msg_per_s: of_runs(&sha2_rate),
             sha2_GB_per_s: of_runs(&|run| run.sha2_bytes as f64 / run.sha2_ns.max(1) as f64),
             ratio_to_sha2: of_runs(&|run| rate(run) / sha2_rate(run)),
+            disk_msg_per_s: of_runs(&disk_rate),
+            disk_MB_per_s: of_runs(&|run| run.disk_bytes as f64 * 1e3 / run.disk_ns.max(1) as f64),
+            ratio_to_disk: of_runs(&to_disk),
             runs: runs.len(),
             spread_pct,
             noisy: spread_pct > SPREAD_PCT_MAX,
@@ -160,6 +171,8 @@ rate_msg_per_s means that the path did not keep up, and then latencies grow with
 kernel is the one that the batches of most messages were begun with; fewer lanes follow when few messages are left.
 hashes_per_msg are message hashes; the second of two digests, the message id, shows in ids_per_msg and in hashed_MB.
 ratio_to_sha2 is msg_per_s / sha2_msg_per_s, a bare loop of the sha2 crate on one core between the rounds.
+ratio_to_disk is msg_per_s / disk_msg_per_s: the same slots written between the rounds to the archive's disk as the archive
+writes them, with as many syncs, and nothing else; 0 where no archive is on a disk.
 allocs_per_msg is of the median round; in the first one, an archive in memory still grows.
 huge_MB of the arena lie in huge pages.
 peak_heap is the allocator's peak plus the slots in use; SQLite's own memory shows in rss_MB only, which is of the whole

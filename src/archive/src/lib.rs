@@ -46,8 +46,8 @@ pub use query::{
 pub use range::Key;
 pub use retention::{Dropped, Retention, RetentionPolicy, RetentionPolicyError};
 pub use segments::{
-    HELD_BYTES_DEFAULT, RECENT_BYTES_DEFAULT, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions, SegmentReader,
-    StoreIo, StoreIoError,
+    BareWrite, HELD_BYTES_DEFAULT, RECENT_BYTES_DEFAULT, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions,
+    SegmentReader, StoreIo, StoreIoError, write_bare,
 };
 pub use sqlite::{SqliteArchive, SqliteReader};
 pub use sync_index::{SYNC_INDEX_BYTES_MIN, Summary, SyncIndex, SyncInserted, SyncPart, time_slices};

@@ -99,7 +99,7 @@ fn new_block() -> BytesMut {
 }
 
 /// Gives up the bytes before the first aligned address.
-fn aligned(mut block: BytesMut) -> BytesMut {
+pub(super) fn aligned(mut block: BytesMut) -> BytesMut {
     let before = block.as_ptr().addr().wrapping_neg() % ALIGNMENT;
     block.resize(before, 0);
     drop(block.split());

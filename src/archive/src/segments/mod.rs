@@ -13,6 +13,7 @@
 //! # Damage
 //! Every record has a checksum that is compared on the way out. What is damaged is left out, counted and named, and never served.
 
+mod bare;
 mod block;
 mod files;
 mod format;
@@ -41,6 +42,7 @@ use crate::counters::{InsertTally, count_retention};
 use crate::lock::{FileLock, canonical, folder_of};
 use crate::sqlite::translate;
 use crate::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, Handle, InsertOutcome, Retention};
+pub use bare::{BareWrite, write_bare};
 use block::Blocks;
 use files::SegmentFiles;
 use format::Layout;

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bare;
 mod damage;
 mod every_way;
 mod fixtures;

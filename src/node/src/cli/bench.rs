@@ -213,7 +213,8 @@ const OPTIONS: &[Key] = &[
         Kind::Archive,
         "none,memory,sqlite://:memory:",
         Group::Workload,
-        "Where messages are archived: none, memory or a database URL. May be repeated: each one is a configuration of its own.",
+        "Where messages are archived: none, memory or a database URL. Beside sqlite://PATH stands what its disk takes by itself. May be \
+         repeated: each one is a configuration of its own.",
     )
     .repeatable(),
     runs("5", "How often each configuration is run; medians and spread are reported."),

@@ -7,7 +7,8 @@
 //!
 //! Messages are known by their deterministic hash (14/WAKU2-MESSAGE) and ordered by (timestamp, hash). Whether a message
 //! may enter at all is decided before, by [`eligible`]. [`SyncIndex`] has the keys of the newest ones in memory, for
-//! store-sync. The crate starts no thread but for PostgreSQL: the caller gives the archive a worker.
+//! store-sync. The crate starts no thread but for PostgreSQL, and for closing the files of dropped segments: the caller gives the archive
+//! a worker.
 //!
 //! A payload is copied at most once on its way in, for PostgreSQL twice, into nwaku's tables three times; [`counters`] says how often and
 //! how many bytes.

@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::format::{ALIGNMENT, SegmentHeader};
 use super::recent::Recent;
+use super::release::Releaser;
 
 /// Most segments kept open for reading.
 const OPEN_MAX: usize = 64;
@@ -25,6 +26,9 @@ pub(super) struct SegmentFiles {
     dropped_below: AtomicU32,
     open: Mutex<Vec<Arc<OpenSegment>>>,
     named: Mutex<HashSet<i64>>,
+    releaser: Mutex<Option<Releaser>>,
+    /// Whether files were removed since the folder was synced.
+    unsynced: AtomicBool,
     /// What was last written, in memory.
     pub(super) recent: Arc<Recent>,
 }
@@ -43,6 +47,8 @@ impl SegmentFiles {
             dropped_below: AtomicU32::new(0),
             open: Mutex::default(),
             named: Mutex::default(),
+            releaser: Mutex::default(),
+            unsynced: AtomicBool::new(false),
             recent: Arc::default(),
         }
     }
@@ -98,12 +104,37 @@ impl SegmentFiles {
         Ok(segment)
     }
 
-    /// Removes the files of the oldest segments, up to the last of `ids`, whose rows are gone. Durable when the folder is synced.
+    /// Removes the files of the oldest segments, up to the last of `ids`, whose rows are gone. Durable when the folder is synced; the disk
+    /// has their room as fast as it takes it, see [`finish_release`](Self::finish_release).
     pub(super) fn drop_oldest(&self, ids: &[u32]) -> io::Result<()> {
         // Pairs with the load in `is_dropped`.
         self.dropped_below.fetch_max(ids.last().map_or(0, |last| last + 1), Ordering::AcqRel);
         lock(&self.open).retain(|segment| !self.is_dropped(segment.header.id));
-        ids.iter().try_for_each(|id| self.remove_file(*id))
+        ids.iter().try_for_each(|id| {
+            let last_handle = File::open(self.path_of(*id));
+            self.remove_file(*id)?;
+            self.release(last_handle.ok());
+            Ok(())
+        })
+    }
+
+    /// Lets go of a removed file, or of nothing, on a thread for that if the system grants one.
+    fn release(&self, file: Option<File>) {
+        let mut releaser = lock(&self.releaser);
+        if releaser.is_none() {
+            *releaser = Releaser::start();
+        }
+        if let (Some(releaser), Some(file)) = (&*releaser, file) {
+            releaser.release(file);
+        }
+    }
+
+    /// Returns when the disk has the room of all dropped segments again, but for those that somebody reads.
+    pub(super) fn finish_release(&self) {
+        let releaser = lock(&self.releaser).take();
+        if let Some(releaser) = releaser {
+            releaser.finish();
+        }
     }
 
     /// Removes a file and syncs the folder.
@@ -114,6 +145,8 @@ impl SegmentFiles {
 
     /// Removes a file; one that is not there is no error.
     fn remove_file(&self, id: u32) -> io::Result<()> {
+        // The writer's alone, and of use to nobody else.
+        self.unsynced.store(true, Ordering::Relaxed);
         match fs::remove_file(self.path_of(id)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -122,7 +155,14 @@ impl SegmentFiles {
 
     /// Makes the names of new files durable, and the absence of removed ones.
     pub(super) fn sync_folder(&self) -> io::Result<()> {
-        File::open(&self.folder)?.sync_all()
+        File::open(&self.folder)?.sync_all()?;
+        self.unsynced.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether files were removed since the folder was last synced.
+    pub(super) fn is_unsynced(&self) -> bool {
+        self.unsynced.load(Ordering::Relaxed)
     }
 
     /// Whether retention dropped the segment, so that a row of it may be left in an older snapshot.

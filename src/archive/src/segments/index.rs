@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use rusqlite::{CachedStatement, Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::format::Location;
 use super::tail::Extent;
@@ -241,9 +241,12 @@ pub(super) fn delete_rows(conn: &Connection, id: u32, bytes: u64) -> rusqlite::R
 /// Deletes the oldest rows of segment `id`, at most `rows_max`, and says how many there were.
 pub(super) fn delete_oldest_rows(conn: &Connection, id: u32, rows_max: u64) -> rusqlite::Result<u64> {
     let id_at = |segment| Location { segment, offset: 0 }.id();
-    let sql = "DELETE FROM message WHERE id IN \
-         (SELECT id FROM message WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3)";
-    let deleted = conn.prepare_cached(sql)?.execute(params![id_at(id), id_at(id + 1), rows_max as i64])?;
+    // A range that begins at the first row and has no subquery is deleted row by row, without a list of them.
+    let sql = "SELECT id FROM message WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ?3";
+    let values = params![id_at(id), id_at(id + 1), rows_max as i64];
+    let end = conn.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
+    let sql = "DELETE FROM message WHERE id >= ?1 AND id < ?2";
+    let deleted = conn.prepare_cached(sql)?.execute([id_at(id), end.unwrap_or_else(|| id_at(id + 1))])?;
     Ok(deleted as u64)
 }
 
@@ -261,7 +264,7 @@ pub(super) fn cut(conn: &Connection, id: u32, bytes: u64, lost: u64) -> rusqlite
 
 /// Notes in a transaction that the rows of a segment are gone and its file is to go.
 pub(super) fn drop_segment(conn: &Connection, id: u32) -> rusqlite::Result<()> {
-    delete_rows(conn, id, 0)?;
+    delete_oldest_rows(conn, id, i64::MAX as u64)?;
     let sql = "UPDATE segment SET dropped = 1, messages = 0 WHERE id = ?1";
     conn.prepare_cached(sql)?.execute([id]).map(|_| ())
 }

@@ -25,6 +25,7 @@ mod pending;
 mod reader;
 mod recent;
 mod recover;
+mod release;
 mod retention;
 mod scan;
 mod tail;
@@ -119,6 +120,8 @@ struct Log {
     /// What the last batch wrote from where it lay.
     lent: Vec<Lent>,
     known: Known,
+    /// Segments whose rows retention deleted, and whose files are to be removed.
+    emptied: Vec<u32>,
     /// Segments whose files retention removed, and whose marks the index still has.
     removed: Vec<u32>,
     /// The index is giving free pages back.
@@ -158,9 +161,12 @@ impl SegmentArchive {
     fn close_files(self) -> Result<(), ArchiveError> {
         // Readers may live on, and slots are for others.
         self.files.recent.release();
-        let forgotten = self.log().forget_removed(&self.files);
+        let removed = self.log().remove_emptied(&self.files);
+        let forgotten = removed.and_then(|_| self.log().forget_removed(&self.files));
         forgotten.map_err(|failure| failure.translate(&self.locked.path))?;
-        index::checkpoint(&self.log().conn).map_err(|error| translate(&self.locked.path, error))
+        let written = index::checkpoint(&self.log().conn);
+        self.files.finish_release();
+        written.map_err(|error| translate(&self.locked.path, error))
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -185,7 +191,16 @@ impl Log {
         files.recent.set_held_bytes_max(settings.held_bytes);
         let Way { create, ring, alignment } = settings.way.clone();
         let writer = Writer::new(Arc::new(files), create, settings.segment_bytes, alignment, next_id, blocks);
-        Ok(Self { conn, writer, ring, lent: Vec::new(), known, removed: Vec::new(), shrinking: false })
+        Ok(Self {
+            conn,
+            writer,
+            ring,
+            lent: Vec::new(),
+            known,
+            emptied: Vec::new(),
+            removed: Vec::new(),
+            shrinking: false,
+        })
     }
 
     fn insert_batch<'a>(

@@ -109,12 +109,12 @@ fn sizes_count_the_index_and_the_index_shrinks() {
     let retention = Retention { bytes_max: Some(bytes_max), ..Retention::default() };
     while archive.retain(&retention).unwrap().unfinished {}
     let (left, free) = pages();
-    assert!(left < full * 3 / 4 && free <= 256, "{full} pages, now {left}, {free} of them free");
+    assert!(left < full * 3 / 4 && free <= 1_024, "{full} pages, now {left}, {free} of them free");
     let count = archive.message_count().unwrap();
     assert!(count > 1_000, "{count} messages are left");
     Box::new(archive).close().unwrap();
     // Room for rows to come may stay free.
-    assert!(size() <= bytes_max + (256 << 12), "{} bytes", size());
+    assert!(size() <= bytes_max + (1_024 << 12), "{} bytes", size());
 }
 
 #[test]
@@ -135,4 +135,37 @@ fn what_is_dropped_is_counted() {
     {
         assert!(least > 0 && counter.value() >= before + least);
     }
+}
+
+/// A removed file could come back after a power failure, so its mark stays until the folder is synced: for the next segment, or at the end.
+#[test]
+fn marks_outlive_their_files_until_the_folder_is_synced() {
+    let place = Place::new();
+    let marked = || {
+        let conn = Connection::open(place.index()).unwrap();
+        conn.query_row("SELECT count(*) FROM segment WHERE dropped", [], |row| row.get::<_, i64>(0)).unwrap() as u64
+    };
+    let mut archive = place.open();
+    let mut next = 0;
+    for is_closed in [false, true] {
+        for _ in 0..10 {
+            insert(&mut archive, next..next + 6);
+            next += 6;
+        }
+        let dropped = keep(&mut archive, 20);
+        assert!(dropped.segments > 1);
+        assert_eq!(marked(), dropped.segments);
+        if is_closed {
+            break;
+        }
+        let files = place.files().len();
+        while place.files().len() == files {
+            insert(&mut archive, next..next + 6);
+            next += 6;
+        }
+        assert_eq!(keep(&mut archive, 1_000).messages, 0);
+        assert_eq!(marked(), 0);
+    }
+    Box::new(archive).close().unwrap();
+    assert_eq!(marked(), 0);
 }

@@ -16,7 +16,7 @@ const SUITES = {
   ],
   archive: [
     "ingest", "ingest_pwritev", "ingest_1kb", "write_amplification", "write_amplification_1kb", "ingest_cpu", "ingest_retention",
-    "retention_drop", "query_warm", "query_cold", "query_warm_1kb", "query_cold_1kb", "postgres_copy",
+    "retention_drop", "retention_freed", "query_warm", "query_cold", "query_warm_1kb", "query_cold_1kb", "stall_p99", "postgres_copy",
   ],
   macro: [
     "macro_router", "macro_transport", "bound_router", "bound_transport", "copies_rx_stock", "copies_tx_stock", "copies_rx", "copies_tx",

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use levada::bench_service::stall::latency_p99_us;
 use levada::topology::{Ends, PathWorkers, Plan, Shared, Wakers, draw};
 use levada_archive::{
     Archive, ArchiveError, ArchiveMessage, ArchiveReader, DatabaseUrl, InsertOutcome, Query, RetentionPolicy,
@@ -14,6 +16,7 @@ use levada_stages::archive::GroupCommit;
 use levada_stages::{filter, unix_ns};
 use levada_wire::waku::message::Message;
 use levada_wire::waku::{Origin, Verdict, WakuRecord};
+use rusqlite::Connection;
 
 const TOPIC: &str = "/waku/2/rs/0/0";
 const MESSAGE_BYTES_MAX: usize = 150 << 10;
@@ -148,4 +151,17 @@ fn relaying_goes_on_while_the_archive_stands_still_and_nothing_is_lost() {
         }
     }
     assert_eq!(found, MESSAGES);
+}
+
+/// What the comparison's row measures, for a second: whole nodes relay while another program holds the index, and nothing is lost.
+#[test]
+fn whole_nodes_go_on_relaying() {
+    let folder = tempfile::tempdir().unwrap();
+    let hold = |index: &Path| {
+        let conn = Connection::open(index).unwrap();
+        conn.busy_timeout(PATIENCE).unwrap();
+        conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+        conn
+    };
+    assert!(latency_p99_us(folder.path(), 1, hold) > 0.0);
 }

@@ -8,13 +8,15 @@ mod retention;
 #[expect(clippy::unwrap_used, dead_code, reason = "a server of the tests, of which the rows use less")]
 #[path = "../../../../src/archive/tests/postgres/server.rs"]
 mod server;
+#[cfg(feature = "macro")]
+mod stall;
 mod workload;
 
 use crate::Options;
 use crate::row::Row;
 
 /// Every row, in the order of the report.
-pub const MEASURES: [&str; 13] = [
+pub const MEASURES: [&str; 15] = [
     "ingest",
     "ingest_pwritev",
     "ingest_1kb",
@@ -23,10 +25,12 @@ pub const MEASURES: [&str; 13] = [
     "ingest_cpu",
     "ingest_retention",
     "retention_drop",
+    "retention_freed",
     "query_warm",
     "query_cold",
     "query_warm_1kb",
     "query_cold_1kb",
+    "stall_p99",
     "postgres_copy",
 ];
 
@@ -42,7 +46,11 @@ pub struct Effort {
 /// Takes every row that was asked for.
 pub fn run(options: &Options) -> Vec<Row> {
     let effort = if options.quick { Effort { rounds: 1, less: 16 } } else { Effort { rounds: 7, less: 1 } };
-    let possible = |measure: &str| measure != "postgres_copy" || server::is_installed();
+    let possible = |measure: &str| match measure {
+        "postgres_copy" => server::is_installed(),
+        "stall_p99" => cfg!(feature = "macro"),
+        _ => true,
+    };
     let wanted = |measure: &str| options.only.is_empty() || options.only.iter().any(|only| only == measure);
     MEASURES
         .into_iter()
@@ -62,10 +70,13 @@ fn row(measure: &'static str, effort: Effort) -> Row {
         "ingest_cpu" => ingest::processor_time(measure, effort),
         "ingest_retention" => retention::rate(measure, effort),
         "retention_drop" => retention::drop_half(measure, effort),
+        "retention_freed" => retention::freed(measure, effort),
         "query_warm" => query::row(measure, query::MEDIUM, false, 1.0, effort),
         "query_cold" => query::row(measure, query::MEDIUM, true, 10.0, effort),
         "query_warm_1kb" => query::row(measure, query::SMALL, false, 1.0, effort),
         "query_cold_1kb" => query::row(measure, query::SMALL, true, 10.0, effort),
+        #[cfg(feature = "macro")]
+        "stall_p99" => stall::latency(measure, effort),
         "postgres_copy" => postgres::rate(measure, effort),
         other => unreachable!("{other} is not in the list of measures"),
     }

@@ -1,7 +1,8 @@
-//! The scenarios behind the comparison's rows about light clients. Here that of filter: a node, a relay peer that publishes, and
-//! subscribers, all in this process and over loopback TCP.
+//! The scenarios behind the comparison's rows about light clients, and about a node whose archive stands still. Here that of filter: a
+//! node, a relay peer that publishes, and subscribers, all in this process and over loopback TCP.
 
 pub(crate) mod peers;
+pub mod stall;
 pub mod store;
 mod tally;
 
@@ -114,15 +115,15 @@ async fn publish(publisher: &NetHandle, tally: &Tally, numbers: std::ops::Range<
     let end = numbers.end;
     for number in numbers {
         tally.wait_for((number + 1).saturating_sub(WINDOW)).await;
-        let data = encoded(number, tally.now_us());
+        let data = encoded(number, tally.now_us(), PAYLOAD_BYTES);
         publisher.publish(TOPIC, data, None).await.expect("the node is a relay peer");
     }
     tally.wait_for(end).await;
 }
 
 /// A message that says at its front which it is and when it was made.
-fn encoded(number: u64, sent_us: u64) -> Bytes {
-    let mut payload = vec![7; PAYLOAD_BYTES];
+fn encoded(number: u64, sent_us: u64, payload_bytes: usize) -> Bytes {
+    let mut payload = vec![7; payload_bytes];
     payload[..8].copy_from_slice(&number.to_le_bytes());
     payload[8..16].copy_from_slice(&sent_us.to_le_bytes());
     let timestamp = levada_stages::unix_ns();
@@ -132,7 +133,7 @@ fn encoded(number: u64, sent_us: u64) -> Bytes {
     data.into()
 }
 
-/// A counter of the node, by its scrape.
+/// A counter or gauge of the node without labels, by its scrape.
 fn counter(metrics: SocketAddr, name: &str) -> u64 {
     let mut stream = TcpStream::connect(metrics).expect("metrics are served");
     stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("the request is short");

@@ -64,13 +64,27 @@ pub(super) async fn subscribe(address: &Multiaddr, tally: Option<Arc<Tally>>) ->
     handle
 }
 
+/// A relay peer that counts what the node sends it.
+pub(super) async fn listener(address: &Multiaddr, tally: Arc<Tally>) -> NetHandle {
+    let handle = start_with(address, true, Arc::new(Listener { arena: arena(64 << 20, 150 << 10), tally })).await;
+    handle.subscribe(TOPIC).await.expect("relay is on");
+    handle
+}
+
 pub async fn start(address: &Multiaddr, relay: bool) -> NetHandle {
+    start_with(address, relay, Arc::new(Deaf(arena(16 << 20, 1 << 10)))).await
+}
+
+fn arena(bytes: usize, message_bytes_max: usize) -> Arc<Arena<WakuRecord>> {
+    Arena::new(&ArenaConfig::with_budget(bytes, message_bytes_max)).expect("memory for some messages")
+}
+
+async fn start_with(address: &Multiaddr, relay: bool, inbound: Arc<dyn Inbound>) -> NetHandle {
     let mut config = NetConfig::new(NodeKey::generate());
     config.listen_address = Ipv4Addr::LOCALHOST.into();
     (config.tcp_port, config.websocket_port, config.relay) = (0, None, relay);
     config.static_peers = vec![address.clone()];
-    let arena = Arena::new(&ArenaConfig::with_budget(16 << 20, 1 << 10)).expect("16 MiB");
-    let (handle, task) = levada_net::start(config, Arc::new(Deaf(arena))).await.expect("a free port");
+    let (handle, task) = levada_net::start(config, inbound).await.expect("a free port");
     tokio::spawn(task);
     while handle.connected_count() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -91,6 +105,31 @@ impl Inbound for Deaf {
     }
 
     fn offer(&self, _: Held<WakuRecord>) -> Result<(), Refused> {
+        Err(Refused::Dropped)
+    }
+}
+
+/// Takes the time of every message of the relay, and lets it go.
+struct Listener {
+    arena: Arc<Arena<WakuRecord>>,
+    tally: Arc<Tally>,
+}
+
+impl Inbound for Listener {
+    fn arena(&self) -> &Arc<Arena<WakuRecord>> {
+        &self.arena
+    }
+
+    fn topic(&self, name: &str) -> Option<u32> {
+        (name == TOPIC).then_some(0)
+    }
+
+    fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused> {
+        let data = message.payload();
+        // The payload is the first field, and its key one byte.
+        let (_, prefix_bytes) = varint::decode(&data[1..]).expect("a length");
+        let stamp = |at: usize| u64::from_le_bytes(*data[1 + prefix_bytes + at..].first_chunk().expect("it is there"));
+        self.tally.read(stamp(0), stamp(8));
         Err(Refused::Dropped)
     }
 }

@@ -14,8 +14,16 @@ pub(crate) trait Aead: Send + Sized {
     /// The cipher with `key`.
     fn new(key: &[u8; KEY_BYTES]) -> Result<Self, Refused>;
 
-    /// Encrypts `plain` where it lies and gives the tag.
-    fn seal(&mut self, nonce: [u8; 12], plain: &mut [u8]) -> Result<[u8; TAG_BYTES], Refused>;
+    /// Begins a text to be sealed.
+    fn begin(&mut self, nonce: [u8; 12]) -> Result<(), Refused>;
+
+    /// Takes the next bytes of the text to where they will be sent from, which is as long: encrypted on the way, if the cipher can do
+    /// that, or as they are.
+    fn gather(&mut self, plain: &[u8], into: &mut [u8]) -> Result<(), Refused>;
+
+    /// Ends `text`, which is all that was gathered since the beginning: encrypts it where it lies, unless that has been done, and gives
+    /// the tag.
+    fn seal(&mut self, text: &mut [u8]) -> Result<[u8; TAG_BYTES], Refused>;
 
     /// Verifies `sealed`, whose last bytes are the tag, and decrypts it where it lies. Nothing of it may be used after an error.
     fn open(&mut self, nonce: [u8; 12], sealed: &mut [u8]) -> Result<(), Refused>;
@@ -26,27 +34,43 @@ pub(crate) use self::by_ring::Ring as Cipher;
 
 #[cfg(not(feature = "openssl"))]
 mod by_ring {
+    use levada_engine::copy;
     use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
     use super::{Aead, KEY_BYTES, Refused, TAG_BYTES};
 
-    /// The cipher of crate `ring`.
-    pub(crate) struct Ring(LessSafeKey);
+    /// The cipher of crate `ring`, which works in place.
+    pub(crate) struct Ring {
+        key: LessSafeKey,
+        /// Of the text that has begun.
+        nonce: Option<[u8; 12]>,
+    }
 
     impl Aead for Ring {
         fn new(key: &[u8; KEY_BYTES]) -> Result<Self, Refused> {
-            UnboundKey::new(&CHACHA20_POLY1305, key).map(|key| Self(LessSafeKey::new(key))).map_err(|_| Refused)
+            let key = UnboundKey::new(&CHACHA20_POLY1305, key).map_err(|_| Refused)?;
+            Ok(Self { key: LessSafeKey::new(key), nonce: None })
         }
 
-        fn seal(&mut self, nonce: [u8; 12], plain: &mut [u8]) -> Result<[u8; TAG_BYTES], Refused> {
-            let nonce = Nonce::assume_unique_for_key(nonce);
-            let tag = self.0.seal_in_place_separate_tag(nonce, Aad::empty(), plain).map_err(|_| Refused)?;
+        fn begin(&mut self, nonce: [u8; 12]) -> Result<(), Refused> {
+            self.nonce = Some(nonce);
+            Ok(())
+        }
+
+        fn gather(&mut self, plain: &[u8], into: &mut [u8]) -> Result<(), Refused> {
+            copy::copy(plain, into);
+            Ok(())
+        }
+
+        fn seal(&mut self, text: &mut [u8]) -> Result<[u8; TAG_BYTES], Refused> {
+            let nonce = Nonce::assume_unique_for_key(self.nonce.take().ok_or(Refused)?);
+            let tag = self.key.seal_in_place_separate_tag(nonce, Aad::empty(), text).map_err(|_| Refused)?;
             tag.as_ref().try_into().map_err(|_| Refused)
         }
 
         fn open(&mut self, nonce: [u8; 12], sealed: &mut [u8]) -> Result<(), Refused> {
             let nonce = Nonce::assume_unique_for_key(nonce);
-            self.0.open_in_place(nonce, Aad::empty(), sealed).map(drop).map_err(|_| Refused)
+            self.key.open_in_place(nonce, Aad::empty(), sealed).map(drop).map_err(|_| Refused)
         }
     }
 }
@@ -62,7 +86,7 @@ mod by_openssl {
 
     use super::{Aead, KEY_BYTES, Refused, TAG_BYTES};
 
-    /// The cipher of the system's OpenSSL, with a context for each way it is used.
+    /// The cipher of the system's OpenSSL, with a context for each way it is used. It seals from one place into another.
     pub(crate) struct OpenSsl {
         sealing: CipherCtx,
         opening: CipherCtx,
@@ -79,15 +103,22 @@ mod by_openssl {
             set_up().map_err(|_| Refused)
         }
 
-        fn seal(&mut self, nonce: [u8; 12], plain: &mut [u8]) -> Result<[u8; TAG_BYTES], Refused> {
+        fn begin(&mut self, nonce: [u8; 12]) -> Result<(), Refused> {
+            self.sealing.encrypt_init(None, None, Some(&nonce)).map_err(|_| Refused)
+        }
+
+        fn gather(&mut self, plain: &[u8], into: &mut [u8]) -> Result<(), Refused> {
+            if plain.is_empty() {
+                return Ok(());
+            }
+            let written = self.sealing.cipher_update(plain, Some(into)).map_err(|_| Refused)?;
+            if written == plain.len() { Ok(()) } else { Err(Refused) }
+        }
+
+        fn seal(&mut self, _text: &mut [u8]) -> Result<[u8; TAG_BYTES], Refused> {
             let mut tag = [0; TAG_BYTES];
-            let mut work = || -> Result<(), ErrorStack> {
-                self.sealing.encrypt_init(None, None, Some(&nonce))?;
-                self.sealing.cipher_update_inplace(plain, plain.len())?;
-                self.sealing.cipher_final(&mut [])?;
-                self.sealing.tag(&mut tag)
-            };
-            work().map_err(|_| Refused)?;
+            self.sealing.cipher_final(&mut []).map_err(|_| Refused)?;
+            self.sealing.tag(&mut tag).map_err(|_| Refused)?;
             Ok(tag)
         }
 

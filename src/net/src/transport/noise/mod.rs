@@ -5,7 +5,7 @@
 //!
 //! | bytes of a payload | copies |
 //! |---|---|
-//! | writer's slice to record buffer | 1 |
+//! | writer's slice to record buffer | 1; none with feature `openssl`, which seals on the way |
 //! | sealing, opening | in place |
 //! | record buffer to reader's slice | 1 |
 //!

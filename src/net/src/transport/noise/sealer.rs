@@ -1,6 +1,4 @@
-//! The sending half of the record layer: bytes are gathered where they will be sealed, and sealed where they will be sent from.
-
-use levada_engine::copy;
+//! The sending half of the record layer: bytes are gathered where they will be sent from, and sealed on the way there or where they lie.
 
 use super::aead::{Aead, Cipher, Nonces, TAG_BYTES};
 use crate::transport::error::TransportError;
@@ -21,8 +19,10 @@ const BUFFER_BYTES: [usize; 2] = [4 * 1_024, DATA_BYTES_MAX + CONTROL_BYTES_MAX 
 pub(crate) struct Sealer {
     cipher: Cipher,
     nonces: Nonces,
-    /// Sealed records, then perhaps an open one: room for its length, and its plaintext so far.
+    /// Sealed records, then perhaps an open one: room for its length, and its text so far; then nothing of worth.
     out: Vec<u8>,
+    /// Bytes of `out` that mean something.
+    end: usize,
     /// Bytes of `out` that the socket has taken.
     sent: usize,
     /// Where the open record starts, if there is one.
@@ -31,22 +31,22 @@ pub(crate) struct Sealer {
 
 impl Sealer {
     pub(crate) fn new(cipher: Cipher) -> Self {
-        Self { cipher, nonces: Nonces::default(), out: Vec::new(), sent: 0, open_at: None }
+        Self { cipher, nonces: Nonces::default(), out: Vec::new(), end: 0, sent: 0, open_at: None }
     }
 
     /// How many bytes [`Sealer::put`] takes now into the open record without crowding out the answers.
     pub(crate) fn room(&self) -> usize {
         let record = match self.open_at {
-            Some(at) => PLAIN_BYTES_MAX - (self.out.len() - at - PREFIX_BYTES),
+            Some(at) => PLAIN_BYTES_MAX - (self.end - at - PREFIX_BYTES),
             None => PLAIN_BYTES_MAX,
         };
         let overhead = PREFIX_BYTES + TAG_BYTES;
-        record.min(DATA_BYTES_MAX.saturating_sub(self.out.len() + overhead))
+        record.min(DATA_BYTES_MAX.saturating_sub(self.end + overhead))
     }
 
     /// Bytes that wait for the socket, sealed or not.
     pub(crate) fn gathered(&self) -> usize {
-        self.out.len() - self.sent
+        self.end - self.sent
     }
 
     /// Appends `bytes` to the open record. At most [`Sealer::room`] for payload; headers may use what is kept free for them.
@@ -55,26 +55,32 @@ impl Sealer {
     ///
     /// [`TransportError::AnswersUnread`] when even that is used up.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
-        if self.out.len() + bytes.len() > DATA_BYTES_MAX + CONTROL_BYTES_MAX {
+        if self.end + bytes.len() > DATA_BYTES_MAX + CONTROL_BYTES_MAX {
             return Err(TransportError::AnswersUnread);
         }
-        if self.open_at.is_some_and(|at| self.out.len() - at - PREFIX_BYTES + bytes.len() > PLAIN_BYTES_MAX) {
+        if self.open_at.is_some_and(|at| self.end - at - PREFIX_BYTES + bytes.len() > PLAIN_BYTES_MAX) {
             self.seal()?;
         }
         self.grow_for(bytes.len());
         if self.open_at.is_none() {
-            self.open_at = Some(self.out.len());
-            self.out.extend_from_slice(&[0; PREFIX_BYTES]);
+            let nonce = self.nonces.next().ok_or(TransportError::NoncesSpent)?;
+            self.cipher.begin(nonce).map_err(|_| TransportError::Seal)?;
+            self.open_at = Some(self.end);
+            self.end += PREFIX_BYTES;
         }
-        copy::append(bytes, &mut self.out);
+        let into = self.out.get_mut(self.end..self.end + bytes.len()).ok_or(TransportError::Seal)?;
+        self.cipher.gather(bytes, into).map_err(|_| TransportError::Seal)?;
+        self.end += bytes.len();
         Ok(())
     }
 
     fn grow_for(&mut self, bytes: usize) {
-        let wanted = self.out.len() + bytes + PREFIX_BYTES + TAG_BYTES;
-        if wanted > self.out.capacity() {
+        let wanted = self.end + bytes + PREFIX_BYTES + TAG_BYTES;
+        if wanted > self.out.len() {
             let [small, large] = BUFFER_BYTES;
-            self.out.reserve_exact(if wanted <= small { small } else { large } - self.out.len());
+            let bytes = if wanted <= small { small } else { large };
+            self.out.reserve_exact(bytes - self.out.len());
+            self.out.resize(bytes, 0);
         }
     }
 
@@ -82,28 +88,27 @@ impl Sealer {
     pub(crate) fn seal(&mut self) -> Result<(), TransportError> {
         let Some(at) = self.open_at.take() else { return Ok(()) };
         note(Step::Seal);
-        let nonce = self.nonces.next().ok_or(TransportError::NoncesSpent)?;
-        let plain = self.out.get_mut(at + PREFIX_BYTES..).ok_or(TransportError::Seal)?;
-        let sealed_bytes = u16::try_from(plain.len() + TAG_BYTES).map_err(|_| TransportError::Seal)?;
-        let tag = self.cipher.seal(nonce, plain).map_err(|_| TransportError::Seal)?;
+        let text = self.out.get_mut(at + PREFIX_BYTES..self.end).ok_or(TransportError::Seal)?;
+        let sealed_bytes = u16::try_from(text.len() + TAG_BYTES).map_err(|_| TransportError::Seal)?;
+        let tag = self.cipher.seal(text).map_err(|_| TransportError::Seal)?;
         self.out[at..at + PREFIX_BYTES].copy_from_slice(&sealed_bytes.to_be_bytes());
-        self.out.extend_from_slice(&tag);
+        self.out[self.end..self.end + TAG_BYTES].copy_from_slice(&tag);
+        self.end += TAG_BYTES;
         Ok(())
     }
 
     /// Sealed bytes that the socket has not taken.
     pub(crate) fn pending(&self) -> &[u8] {
-        let end = self.open_at.unwrap_or(self.out.len());
+        let end = self.open_at.unwrap_or(self.end);
         self.out.get(self.sent..end).unwrap_or_default()
     }
 
     /// The socket has taken `bytes` of [`Sealer::pending`].
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.sent += bytes;
-        if self.sent >= self.out.len() {
+        if self.sent >= self.end {
             // Everything is out: the buffer starts over, so that nothing is ever moved inside of it.
-            self.out.clear();
-            self.sent = 0;
+            (self.end, self.sent) = (0, 0);
         }
     }
 }

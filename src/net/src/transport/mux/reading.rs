@@ -194,7 +194,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Connection<S, C> {
             match self.keep(id, bytes, cx) {
                 Kept::Yes => {}
                 Kept::NotYet => return Ok(false),
-                Kept::Never => to = None,
+                Kept::Never => {
+                    self.patience = None;
+                    to = None;
+                }
             }
         }
         self.secure.consume(bytes);

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use bytes::BytesMut;
+use fuzz::transport::fuzzing::{HANDSHAKE_SEEDS, MPLEX_SEEDS, RECORD_SEEDS, YAMUX_SEEDS};
 use levada_wire::autonomi::{
     ChunkBody, ChunkMessage, GetResponse, MerkleCandidateQuoteRequest, ProtocolError, PutRequest, PutResponse,
     QuoteResponse, frame_head, frame_sender, frame_signature,
@@ -32,6 +33,10 @@ fn main() -> io::Result<()> {
     write(&folder.join("relay_stream"), &frames())?;
     write(&folder.join("yamux"), &[stream_of(&mut Yamux::new(true)), stream_of(&mut Yamux::new(false))])?;
     write(&folder.join("mplex"), &[stream_of(&mut Mplex::default())])?;
+    write(&folder.join("yamux_state"), YAMUX_SEEDS)?;
+    write(&folder.join("mplex_state"), MPLEX_SEEDS)?;
+    write(&folder.join("noise_record"), RECORD_SEEDS)?;
+    write(&folder.join("noise_handshake"), HANDSHAKE_SEEDS)?;
     let payload = noise::encode(&[1; 36], &[2; 64], &["/yamux/1.0.0", "/mplex/6.7.0"]);
     write(&folder.join("filter"), &filter())?;
     write(&folder.join("services"), &services())?;
@@ -155,7 +160,7 @@ fn stream_of<C: Codec>(codec: &mut C) -> Vec<u8> {
     stream
 }
 
-fn write(folder: &Path, seeds: &[Vec<u8>]) -> io::Result<()> {
+fn write(folder: &Path, seeds: &[impl AsRef<[u8]>]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     seeds.iter().enumerate().try_for_each(|(number, seed)| fs::write(folder.join(format!("{number:03}")), seed))
 }

@@ -1,7 +1,11 @@
 //! TCP and WebSocket, and on them either libp2p's stock upgrades or our own: Noise, and yamux or mplex.
 
+#[cfg(test)]
+mod by_hand;
 pub mod counters;
 pub mod error;
+#[cfg(test)]
+mod fuzzing;
 mod mux;
 mod noise;
 mod socket;

@@ -18,6 +18,8 @@
 //! the state of [`limits::STREAMS_MAX`] streams of each side.
 
 mod connection;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 pub(crate) mod limits;
 mod muxer;
 mod reading;
@@ -29,3 +31,5 @@ mod writing;
 pub(crate) mod tests;
 
 pub(crate) use muxer::Muxer;
+#[cfg(any(test, fuzzing))]
+pub(crate) use substream::Substream;

@@ -28,8 +28,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Muxer<S, C> {
     }
 
     /// Bytes that wait for readers, all streams together.
-    #[cfg(test)]
-    pub(super) fn waiting_bytes(&self) -> usize {
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn waiting_bytes(&self) -> usize {
         lock(&self.shared).waiting_bytes
     }
 }

@@ -23,6 +23,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> Substream<S, C> {
     pub(super) fn new(shared: Shared<S, C>, id: StreamId) -> Self {
         Self { shared, id }
     }
+
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn id(&self) -> StreamId {
+        self.id
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin, C: Codec> AsyncRead for Substream<S, C> {

@@ -16,6 +16,8 @@
 //! `connections/inlined-muxer-negotiation.md`.
 
 mod aead;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod handshake;
 mod opener;
 mod sealer;

@@ -38,7 +38,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Secure<S> {
         Ok(Self { socket: Some(socket), opener, sealer, is_unflushed: false, is_awaited: false, has_refused: false })
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn socket_of_test(&self) -> &S {
         self.socket.as_ref().expect("a socket")
     }

@@ -13,8 +13,9 @@ use super::handshake::Agreed;
 use super::opener::Opener;
 use super::sealer::{PLAIN_BYTES_MAX, Sealer};
 use super::{NoiseKeys, handshake};
+use crate::transport::by_hand::{Pipe, pipe};
 use crate::transport::error::TransportError;
-use crate::transport::mux::tests::{Pipe, Random, pipe};
+use crate::transport::mux::tests::Random;
 
 const MUXERS: [&str; 2] = ["/yamux/1.0.0", "/mplex/6.7.0"];
 const KEY: [u8; 32] = [7; 32];

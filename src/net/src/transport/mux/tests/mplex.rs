@@ -2,7 +2,7 @@
 
 use levada_wire::mux::mplex::Mplex;
 
-use super::{Bench, read};
+use crate::transport::by_hand::{Bench, read};
 use crate::transport::error::TransportError;
 
 #[test]

@@ -5,7 +5,7 @@ use std::io;
 use levada_wire::mux::yamux::Yamux;
 use levada_wire::mux::{Greeting, Header, StreamId};
 
-use super::{Bench, header, read};
+use crate::transport::by_hand::{Bench, header, read};
 use crate::transport::error::TransportError;
 
 const OPENS: Greeting = Greeting { opens: true, accepts: false };

@@ -1,6 +1,8 @@
-//! Reads the stream of a peer. The data of a message goes from the stream into its slot and is not moved again. Whenever something is
-//! full, this stream alone is not read, and the peer feels it through the stream's window.
+//! Reads the stream of a peer. The data of a message goes from the stream into its slot and is not moved again, but for its first few
+//! bytes, which may come along with what stands before them. Whenever something is full, this stream alone is not read, and the peer
+//! feels it through the stream's window.
 
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -21,6 +23,9 @@ use crate::stall::Stalled;
 const AGAIN_AFTER: Duration = Duration::from_millis(1);
 /// Bytes of control messages read at once.
 const SCRATCH_BYTES: usize = 1_024;
+/// Bytes read at once where the next few are numbers: what stands before the data of a long message on `/waku/2/rs/1/0`. One by
+/// one they would take a call into the stream each.
+const AHEAD_BYTES: usize = 27;
 /// Bytes read before the connection's other work gets its turn.
 const TURN_BYTES: usize = 1_024 * 1_024;
 
@@ -49,6 +54,8 @@ pub(crate) struct Reader<S> {
     /// When to try again.
     again: Option<Pin<Box<Sleep>>>,
     scratch: [u8; SCRATCH_BYTES],
+    /// What of it has been read and not been looked at.
+    ahead: Range<usize>,
     is_known: bool,
 }
 
@@ -64,6 +71,7 @@ impl<S: AsyncRead + Unpin> Reader<S> {
             ended: None,
             again: None,
             scratch: [0; SCRATCH_BYTES],
+            ahead: 0..0,
             is_known: false,
         }
     }
@@ -142,20 +150,29 @@ impl<S: AsyncRead + Unpin> Reader<S> {
     fn step(&mut self, shared: &Shared, peer: &PeerId, cx: &mut Context<'_>) -> Poll<Result<usize, Ended>> {
         match self.frame.need() {
             Need::Bytes(bytes) => {
-                let scratch = &mut self.scratch[..bytes.min(SCRATCH_BYTES)];
-                let read = match ready!(Pin::new(&mut self.stream).poll_read(cx, scratch)) {
-                    Ok(0) | Err(_) => return Poll::Ready(Err(Ended::Closed)),
-                    Ok(read) => read,
-                };
-                if let Err(fault) = self.frame.feed(&scratch[..read]) {
+                if self.ahead.is_empty() {
+                    let scratch = &mut self.scratch[..bytes.clamp(AHEAD_BYTES, SCRATCH_BYTES)];
+                    match ready!(Pin::new(&mut self.stream).poll_read(cx, scratch)) {
+                        Ok(0) | Err(_) => return Poll::Ready(Err(Ended::Closed)),
+                        Ok(read) => self.ahead = 0..read,
+                    }
+                }
+                let taken = self.take_ahead(bytes);
+                if let Err(fault) = self.frame.feed(&self.scratch[taken.clone()]) {
                     tracing::debug!(%peer, %fault, "the relay stream does not parse");
                     return Poll::Ready(Err(Ended::Malformed));
                 }
-                Poll::Ready(Ok(read))
+                Poll::Ready(Ok(taken.len()))
             }
             Need::Data { at, end } => {
+                let taken = self.take_ahead(end - at);
                 let Some(slot) = &mut self.slot else { return Poll::Ready(Err(Ended::Closed)) };
                 let room = &mut slot.payload_mut()[at..end];
+                if !taken.is_empty() {
+                    room[..taken.len()].copy_from_slice(&self.scratch[taken.clone()]);
+                    self.frame.has_read(taken.len());
+                    return Poll::Ready(Ok(taken.len()));
+                }
                 match ready!(Pin::new(&mut self.stream).poll_read(cx, room)) {
                     Ok(0) | Err(_) => Poll::Ready(Err(Ended::Closed)),
                     Ok(read) => {
@@ -184,6 +201,13 @@ impl<S: AsyncRead + Unpin> Reader<S> {
                 Poll::Ready(Ok(HANDLED_BYTES))
             }
         }
+    }
+
+    /// The next bytes of what was read ahead, at most so many.
+    fn take_ahead(&mut self, bytes: usize) -> Range<usize> {
+        let start = self.ahead.start;
+        self.ahead.start += bytes.min(self.ahead.len());
+        start..self.ahead.start
     }
 
     fn claim(&mut self, shared: &Shared, bytes: usize) {

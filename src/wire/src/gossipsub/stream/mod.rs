@@ -1,8 +1,8 @@
 //! The bytes of a relay stream, taken apart as they come: no socket, no slot, no memory beyond one control entry.
 //!
 //! Control entries and subscriptions are gathered, because they are walked as a whole; the data of a message is not. When it begins, its
-//! length has been checked, and the caller is asked for a slot to read it into. Nothing is read beyond what the reader asks for, so no
-//! byte of data ever lies anywhere but in its slot.
+//! length has been checked, and the caller is asked for a slot to read it into. The reader asks for nothing that it does not need, so
+//! data need not lie anywhere but in its slot.
 
 mod fault;
 

@@ -6,6 +6,7 @@ pub mod counters;
 pub mod error;
 #[cfg(test)]
 mod fuzzing;
+mod gathered;
 mod mux;
 mod noise;
 mod socket;

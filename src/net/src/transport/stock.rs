@@ -1,4 +1,4 @@
-//! rust-libp2p's own noise, yamux and mplex.
+//! rust-libp2p's own noise, yamux and mplex, with no more between them than what has their frames share records.
 
 use libp2p::core::Transport;
 use libp2p::core::muxing::StreamMuxerBox;
@@ -8,6 +8,8 @@ use libp2p::identity::Keypair;
 use libp2p::{PeerId, noise, yamux};
 
 use futures::{AsyncRead, AsyncWrite};
+
+use super::gathered::OnGathered;
 
 /// Sets connections up on `socket`. yamux is preferred; mplex is there because a stock js-waku light client offers nothing else.
 pub(super) fn upgrade<T>(socket: T, keypair: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>, noise::Error>
@@ -22,7 +24,7 @@ where
     let upgraded = socket
         .upgrade(Version::V1Lazy)
         .authenticate(noise::Config::new(keypair)?)
-        .multiplex(muxers)
+        .multiplex(OnGathered(muxers))
         .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)));
     Ok(upgraded.boxed())
 }

@@ -12,8 +12,7 @@ use super::queue::{Frame, Link};
 /// Bytes written before the connection's other work gets its turn.
 const TURN_BYTES: usize = 1 << 20;
 
-/// What rust-yamux puts into one of its frames. Of each of them, and of each slice that is shorter, rust-libp2p makes a record and a
-/// system call of its own.
+/// What rust-yamux puts into one of its frames. Each of them, and each slice that is shorter, costs both sides a header and a buffer.
 pub(crate) const STOCK_PIECE_BYTES: usize = 16 * 1_024;
 /// Data that is copied rather than written as a piece of its own.
 const COPIED_BYTES_MAX: usize = 4 * 1_024;

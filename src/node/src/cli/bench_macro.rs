@@ -78,7 +78,7 @@ const OPTIONS: &[Key] = &[
     Key::new(
         "warmup",
         Kind::Number { min: 0, max: 1_000_000 },
-        "1000",
+        "2500",
         Group::Workload,
         "How many messages are published before the clock starts: enough that archive and caches have their memory by then.",
     ),

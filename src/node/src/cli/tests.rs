@@ -235,7 +235,7 @@ fn the_options_of_the_hash_bench_reach_their_fields() {
 fn the_options_of_the_macro_bench_reach_their_fields() {
     let defaults = MacroBenchOptions {
         messages: 1_000,
-        warmup: 1_000,
+        warmup: 2_500,
         seed: 42,
         window: 32,
         peers: 1,

@@ -153,6 +153,8 @@ impl Log {
         self.removed.clone_from(&ids);
         files.drop_oldest(&ids)?;
         files.recent.release();
+        // Whoever empties an archive means to fill it again, and nobody else is kept waiting.
+        files.finish_release();
         self.forget_removed(files)
     }
 }

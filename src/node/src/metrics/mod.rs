@@ -43,7 +43,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(SocketAddr, impl Future<Output = ()> + Send + 'static), ServeError> {
     let limits = ServerLimits { connections_max: 32, ..ServerLimits::default() };
-    server::serve(address, SERVICE, router(metrics), limits, shutdown).await
+    let router = router(metrics);
+    server::serve(address, SERVICE, move || router.clone(), limits, shutdown).await
 }
 
 fn router(metrics: Metrics) -> Router {

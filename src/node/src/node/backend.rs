@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::node::discovery::Discovery;
 use crate::node::filter_client::Subscriber;
-use crate::node::health::Parts;
+use crate::node::health::{self, Parts};
 use crate::node::in_order;
 use crate::node::ingress::Ingress;
 use crate::node::light_clients::LightClients;
@@ -199,8 +199,12 @@ impl Backend for NodeBackend {
             };
             let (census, served) = (census.unwrap_or_default(), self.net.exchange().protocols());
             let parts = Parts { relay: self.relay, store: self.store.is_some(), served: &served, census: &census };
-            // Relay serves publishers and the archive without peers, so the node as a whole is ready.
-            Health { node, connection: parts.connection(), protocols: parts.protocols() }
+            let protocols = match node {
+                HealthState::ShuttingDown => health::all_in(node, parts.protocols()),
+                // Relay serves publishers and the archive without peers, so the node as a whole is ready.
+                _ => parts.protocols(),
+            };
+            Health { node, connection: parts.connection(), protocols }
         }
         .boxed()
     }

@@ -3,6 +3,8 @@
 use levada_net::{Census, RELAY_PROTOCOL, Reach};
 use levada_wire::waku::{filter, lightpush, peer_exchange, store};
 
+use super::services;
+use crate::config::Config;
 use crate::rest::{ConnectionStatus, HealthState, ProtocolHealth};
 
 /// What this version does not have.
@@ -12,6 +14,21 @@ const ABSENT: [&str; 3] = ["Rln Relay", "Rendezvous", "Mix"];
 const HEALTHY_PEERS: usize = 4;
 
 const NO_RELAY_PEERS: &str = "Node has no relay peers to fullfill push requests";
+
+/// The protocols of a node that starts.
+pub fn starting(config: &Config) -> Vec<ProtocolHealth> {
+    let (served, census) = (services::mounted(config), Census::default());
+    let parts = Parts { relay: config.relay, store: config.store, served: &served, census: &census };
+    all_in(HealthState::Initializing, parts.protocols())
+}
+
+/// The same protocols, of which all that are mounted are in one state.
+pub fn all_in(state: HealthState, mut protocols: Vec<ProtocolHealth>) -> Vec<ProtocolHealth> {
+    for protocol in protocols.iter_mut().filter(|protocol| protocol.state != HealthState::NotMounted) {
+        (protocol.state, protocol.description) = (state, None);
+    }
+    protocols
+}
 
 /// What the node is asked about.
 pub struct Parts<'a> {

@@ -7,6 +7,7 @@ mod error;
 mod filter;
 mod filter_client;
 mod from_config;
+mod front;
 mod health;
 pub(crate) mod ingress;
 mod last_online;
@@ -31,24 +32,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use levada_engine::{Arena, Cores, Drained, Running, Source, Waker};
-use levada_net::{Multiaddr, NetHandle, NodeKey};
+use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey};
 use levada_stages::signed::SignedShards;
 use levada_stages::unix_ns;
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::topics::PubsubTopic;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 pub use error::StartError;
 
 use crate::config::Config;
-use crate::rest::{self, Topic};
+use crate::rest::Topic;
 use crate::topology::{self, Ends, Plan, Shared, TOPICS_MAX, Wakers};
 use backend::NodeBackend;
 use discovery::Discovery;
 use filter::Subscribers;
 use filter_client::Subscriber;
 use from_config::{Archives, arena_config, filter_limits, net_config, path_workers};
+use front::Front;
 use ingress::Ingress;
 use last_online::LastOnline;
 use placement::NetWorkers;
@@ -70,6 +73,7 @@ pub struct Node {
     resume: Option<Resume>,
     pumps: Vec<JoinHandle<()>>,
     servers: Vec<JoinHandle<()>>,
+    front: Front,
     stop: watch::Sender<bool>,
     drain_timeout: Duration,
     listening: Listening,
@@ -115,7 +119,30 @@ impl Node {
     /// [`StartError`]: what is not to be had, and what to change.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         // What can be found wrong without touching anything comes first.
-        let mut net_config = net_config(config)?;
+        let net_config = net_config(config)?;
+        let front = Front::open(config).await?;
+        let key = net_config.key.clone();
+        match Self::assemble(config, net_config).await {
+            Ok((mut node, asked)) => {
+                node.listening.rest = front.address();
+                node.front = front;
+                match node.join(config, &key, asked).await {
+                    Ok(()) => Ok(node),
+                    Err(error) => {
+                        node.stop().await;
+                        Err(error)
+                    }
+                }
+            }
+            Err(error) => {
+                front.close(Instant::now() + FAREWELL).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The parts, which work already; nobody can ask them yet.
+    async fn assemble(config: &Config, mut net_config: NetConfig) -> Result<(Self, Asked), StartError> {
         let mut shared = Shared::new(config.rest_relay_cache_capacity, config.arena_bytes, filter_limits(config));
         shared.signed = Arc::new(SignedShards::new(config.protected_topics()));
         let Archives { writer: archive, location, store, sync_reader } = Archives::open(config)?;
@@ -131,7 +158,6 @@ impl Node {
 
         let workers = NetWorkers::new(config.net_workers, &path, &Cores::of_process());
         (net_config.workers, net_config.worker_cores) = (workers.count, workers.cores);
-        let key = net_config.key.clone();
         let (net, net_task) = levada_net::start(net_config, ingress.clone()).await?;
         let net_task = tokio::spawn(net_task);
         let topology = drawing.run()?;
@@ -153,7 +179,7 @@ impl Node {
         let listening = Listening { peers, archive: location, topics, lanes: path.lanes, ..Listening::default() };
         let (stop, _) = watch::channel(false);
         let drain_timeout = config.drain_timeout;
-        let mut node = Self {
+        let node = Self {
             net,
             net_task,
             ingress,
@@ -163,16 +189,12 @@ impl Node {
             resume: None,
             pumps,
             servers: Vec::new(),
+            front: Front::default(),
             stop,
             drain_timeout,
             listening,
         };
-        let asked = Asked { tickets, subscriptions, subscribers, store, resume };
-        if let Err(error) = node.join(config, &key, asked).await {
-            node.stop().await;
-            return Err(error);
-        }
-        Ok(node)
+        Ok((node, Asked { tickets, subscriptions, subscribers, store, resume }))
     }
 
     /// What answers REST and the services.
@@ -254,16 +276,7 @@ impl Node {
             self.listening.metrics = Some(bound);
             self.servers.push(tokio::spawn(server));
         }
-        if let Some(address) = config.rest_socket() {
-            let options = rest::Options {
-                message_bytes_max: config.max_msg_bytes,
-                allow_origin: config.rest_allow_origin.clone(),
-                ..rest::Options::default()
-            };
-            let (bound, server) = rest::serve(address, Arc::new(backend), options, self.stopped()).await?;
-            self.listening.rest = Some(bound);
-            self.servers.push(tokio::spawn(server));
-        }
+        self.front.ready(backend);
         Ok(())
     }
 
@@ -312,7 +325,7 @@ impl Node {
 
     /// Takes nothing more in, lets what is inside go all the way and to the disk, and ends.
     pub async fn stop(self) -> Stopped {
-        let deadline = tokio::time::Instant::now() + self.drain_timeout.max(FAREWELL);
+        let deadline = Instant::now() + self.drain_timeout.max(FAREWELL);
         self.ingress.close();
         let online_until = unix_ns();
         self.stop.send_replace(true);
@@ -331,6 +344,7 @@ impl Node {
             // What does not end by itself ends with the process.
             let _ = tokio::time::timeout_at(deadline, task).await;
         }
+        self.front.close(deadline).await;
         self.net.exchange().close();
         self.net.shutdown();
         if !self.net_task.is_finished() {

@@ -6,6 +6,7 @@ use levada_net::lightpush::Publisher;
 use levada_net::peer_exchange::RecordBook;
 use levada_net::{NetHandle, filter, lightpush, peer_exchange, store};
 use levada_stages::filter::Subscriptions;
+use levada_wire::waku as wire;
 
 use crate::config::{Config, Service};
 use crate::node::backend::NodeBackend;
@@ -36,6 +37,19 @@ pub fn clients(config: &Config, net: &NetHandle) -> LightClients {
 pub fn operator(config: &Config, net: &NetHandle, subscriptions: &Arc<Subscriptions>) -> Operator {
     let filter = config.filter.then(|| subscriptions.clone());
     Operator { net: net.clone(), relay: config.relay, filter }
+}
+
+/// The protocols that [`serve`] and [`serve_filter`] will serve.
+pub fn mounted(config: &Config) -> Vec<&'static str> {
+    let lightpush = config.lightpush && config.relay;
+    let all = [
+        (lightpush, wire::lightpush::PROTOCOL_V3),
+        (lightpush, wire::lightpush::PROTOCOL_V2),
+        (config.filter, wire::filter::SUBSCRIBE_PROTOCOL),
+        (config.store, wire::store::PROTOCOL),
+        (config.peer_exchange, wire::peer_exchange::PROTOCOL),
+    ];
+    all.into_iter().filter(|(is_on, _)| *is_on).map(|(_, protocol)| protocol).collect()
 }
 
 /// Serves filter subscriptions.

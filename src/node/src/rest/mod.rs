@@ -16,6 +16,7 @@ mod origin;
 mod relay;
 mod routes;
 pub(crate) mod server;
+mod starting;
 mod state;
 mod store;
 mod store_query;
@@ -37,6 +38,7 @@ pub use error::{NotSubscribed, PublishError, PushError, QueryError, ServeError, 
 pub use filter::{FilterClient, FilterRefusal};
 pub use message::META_BYTES_MAX;
 pub use server::ServerLimits;
+use starting::Gate;
 
 /// The text of `GET /version`.
 pub const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -75,6 +77,43 @@ struct Api {
 
 const SERVICE: server::Service = server::Service { name: "REST", flag: "--rest-address, --rest-port" };
 
+/// A REST server that listens, whether its node is there or not.
+pub struct Opened {
+    address: SocketAddr,
+    gate: Gate,
+    options: Options,
+}
+
+impl Opened {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From now on `backend` answers.
+    pub fn ready(&self, backend: Arc<dyn Backend>) {
+        self.gate.open(routes::router(Arc::new(Api { backend, options: self.options.clone() })));
+    }
+}
+
+/// Listens on `address` (port 0 asks for a free one) for a node that is still to come, and returns the server with the future that serves
+/// it. Until [`Opened::ready`], the health of the node is INITIALIZING, with `protocols` as they are given, and what needs the node is
+/// answered 503. The future ends as that of [`serve`].
+///
+/// # Errors
+/// [`ServeError::Bind`] when the address cannot be listened on.
+pub async fn open(
+    address: SocketAddr,
+    protocols: Vec<ProtocolHealth>,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(Opened, impl Future<Output = ()> + Send + 'static), ServeError> {
+    let gate = Gate::new(protocols, &options);
+    let (routers, limits) = (gate.clone(), options.limits.clone());
+    let (address, serving) = server::serve(address, SERVICE, move || routers.router(), limits, shutdown).await?;
+    Ok((Opened { address, gate, options }, serving))
+}
+
 /// Serves the REST API of `backend` on `address`, and returns the address bound (port 0 asks for a free one) with the
 /// future that serves it, which ends after `shutdown` once open requests are answered or their time is over.
 ///
@@ -86,7 +125,7 @@ pub async fn serve(
     options: Options,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(SocketAddr, impl Future<Output = ()> + Send + 'static), ServeError> {
-    let limits = options.limits.clone();
-    let router = routes::router(Arc::new(Api { backend, options }));
-    server::serve(address, SERVICE, router, limits, shutdown).await
+    let (opened, serving) = open(address, Vec::new(), options, shutdown).await?;
+    opened.ready(backend);
+    Ok((opened.address(), serving))
 }

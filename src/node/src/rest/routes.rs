@@ -27,7 +27,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .with_state(api)
 }
 
-async fn count(request: Request, next: Next) -> Response {
+pub(super) async fn count(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     counters::REQUESTS.add(1);
     if response.status().is_client_error() {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -53,6 +54,11 @@ const READ_BUFFER_BYTES_MAX: usize = 128 * 1024;
 /// How long the accept loop rests when the process has no file descriptor or memory left for another connection.
 const ACCEPT_REST: Duration = Duration::from_millis(200);
 
+/// Gives the router of the moment, for each request anew: a clone of it costs a reference count.
+pub(crate) trait Routers: Fn() -> Router + Clone + Send + Sync + 'static {}
+
+impl<F: Fn() -> Router + Clone + Send + Sync + 'static> Routers for F {}
+
 /// Which server a bind error speaks of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Service {
@@ -68,19 +74,19 @@ pub(crate) struct Service {
 pub(crate) async fn serve(
     address: SocketAddr,
     service: Service,
-    router: Router,
+    routers: impl Routers,
     limits: ServerLimits,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(SocketAddr, impl Future<Output = ()> + Send + 'static), ServeError> {
     let bind_error = |source| ServeError::Bind { service: service.name, address, flag: service.flag, source };
     let listener = TcpListener::bind(address).await.map_err(bind_error)?;
     let bound = listener.local_addr().map_err(bind_error)?;
-    Ok((bound, accept_until(listener, router, limits, shutdown)))
+    Ok((bound, accept_until(listener, routers, limits, shutdown)))
 }
 
 async fn accept_until(
     listener: TcpListener,
-    router: Router,
+    routers: impl Routers,
     limits: ServerLimits,
     shutdown: impl Future<Output = ()> + Send,
 ) {
@@ -92,7 +98,7 @@ async fn accept_until(
             () = &mut shutdown => break,
             accepted = next_connection(&listener, &places) => match accepted {
                 Ok((stream, place)) => {
-                    tokio::spawn(serve_connection(stream, place, router.clone(), limits.clone(), stopped.clone()));
+                    tokio::spawn(serve_connection(stream, place, routers.clone(), limits.clone(), stopped.clone()));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "no HTTP connection could be accepted");
@@ -127,7 +133,7 @@ async fn next_connection(
 async fn serve_connection(
     stream: TcpStream,
     _place: OwnedSemaphorePermit,
-    router: Router,
+    routers: impl Routers,
     limits: ServerLimits,
     mut stopped: watch::Receiver<bool>,
 ) {
@@ -139,7 +145,10 @@ async fn serve_connection(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time_max)
         .max_buf_size(READ_BUFFER_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(
+            TokioIo::new(stream),
+            service_fn(|request| TowerToHyperService::new(routers()).call(request)),
+        );
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => {

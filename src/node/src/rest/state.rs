@@ -57,7 +57,11 @@ async fn description(State(api): State<Arc<Api>>) -> Response {
 }
 
 async fn health(State(api): State<Arc<Api>>) -> Response {
-    let Health { node, connection, protocols } = api.backend.health().await;
+    health_answer(&api.backend.health().await)
+}
+
+pub(super) fn health_answer(health: &Health) -> Response {
+    let Health { node, connection, protocols } = health;
     Json(HealthAnswer {
         node_health: node.as_str(),
         connection_status: connection.as_str(),

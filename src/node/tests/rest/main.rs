@@ -5,6 +5,7 @@
 mod archive;
 mod counters;
 mod failing_archive;
+mod life;
 mod off;
 mod plain;
 mod relay;

@@ -5,9 +5,11 @@ use std::time::Duration;
 use axum::body::{Body, HttpBody};
 use axum::http::StatusCode;
 use futures::StreamExt;
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::error::Refusal;
+use super::text;
 
 /// How much of a body that is too large is read and dropped, in bytes, before it is refused: a client that is still
 /// sending when the answer comes would mostly see a reset connection in place of the answer.
@@ -35,6 +37,22 @@ impl From<BodyError> for Refusal {
             BodyError::Broken(cause) => Self::bad_request(format!("the request body could not be read: {cause}")),
         }
     }
+}
+
+/// Reads a structure from a JSON object; the error is half a sentence. Of an array, serde would take the members for the fields in their
+/// order, which no client means.
+pub(super) fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let given = match bytes.trim_ascii_start().first() {
+        None => "nothing",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b'{') => {
+            let read = serde_json::from_slice(bytes);
+            return read.map_err(|error| text::shortened(&error.to_string()).into_owned());
+        }
+        Some(_) => "something else",
+    };
+    Err(format!("a JSON object is wanted, {given} is given"))
 }
 
 /// Reads `body` whole: at most `bytes_max` bytes, within `time_max`.

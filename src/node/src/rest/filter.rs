@@ -13,7 +13,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use futures::future::BoxFuture;
-use serde::{Deserialize, Serialize, de};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::Api;
@@ -275,15 +276,11 @@ fn messages(api: &Api, pubsub_topic: Option<&str>, content_topic: &str) -> Resul
     Ok(Json(messages.iter().map(Outgoing::from).collect::<Vec<_>>()).into_response())
 }
 
-async fn request<T: for<'de> Deserialize<'de>>(api: &Api, body: Body) -> Result<T, Response> {
+async fn request<T: DeserializeOwned>(api: &Api, body: Body) -> Result<T, Response> {
     let bytes = body::read(body, REQUEST_BYTES_MAX, api.options.limits.body_time_max).await;
     let bytes = bytes.map_err(|error| Refusal::from(error).into_response())?;
-    // Of a list the members would be taken for the fields in their order.
-    let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    let read = if is_object { serde_json::from_slice(&bytes) } else { Err(de::Error::custom("it is no object")) };
-    read.map_err(|error: serde_json::Error| {
-        let cause = error.to_string();
-        let reason = format!("Failed to decode request: {}", text::shortened(&cause));
+    body::object(&bytes).map_err(|cause| {
+        let reason = format!("Failed to decode request: {cause}");
         answer(REQUEST_ID_UNREAD, Err(FilterRefusal::bad_request(reason)))
     })
 }

@@ -18,7 +18,6 @@ use super::body::{self, BodyError};
 use super::error::{PublishError, PushError, Refusal};
 use super::message::{self, Incoming};
 use super::table::{Method, Operation, Route, in_json, in_text};
-use super::text;
 
 /// How long a service may take, as in nwaku.
 const PUSH_TIME_MAX: Duration = Duration::from_secs(5);
@@ -155,9 +154,7 @@ async fn read(api: &Api, body: Body) -> Result<(Option<String>, PublishMessage),
         }
         other => other.into(),
     })?;
-    let request: PushRequest = serde_json::from_slice(&bytes).map_err(|error| {
-        let cause = error.to_string();
-        Refusal::bad_request(format!("Invalid push request: {}", text::shortened(&cause)))
-    })?;
+    let request: PushRequest =
+        body::object(&bytes).map_err(|cause| Refusal::bad_request(format!("Invalid push request: {cause}")))?;
     Ok((request.pubsub_topic.filter(|topic| !topic.is_empty()), request.message.0))
 }

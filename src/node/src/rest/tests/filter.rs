@@ -174,8 +174,8 @@ async fn refusals_have_the_status_and_the_text_of_the_filter_node() {
 async fn a_body_that_is_no_request_is_answered_without_its_id() {
     let node = Arc::new(MemoryNode::default());
     let wrong = [
-        ("", "no object"),
-        (r#"["1", ["a"], null]"#, "no object"),
+        ("", "a JSON object is wanted, nothing is given"),
+        (r#"["1", ["a"], null]"#, "a JSON object is wanted, an array is given"),
         (r#"{"contentFilters": ["a"]}"#, "requestId"),
         (r#"{"requestId": "1"}"#, "contentFilters"),
         (r#"{"requestId": 1, "contentFilters": ["a"]}"#, "string"),

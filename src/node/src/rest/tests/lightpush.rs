@@ -73,8 +73,9 @@ async fn a_body_that_is_no_request_is_refused_by_its_field() {
     let node = Arc::new(MemoryNode::default());
     let large = format!(r#"{{"message":{{"payload":"{}","contentTopic":"t"}}}}"#, "A".repeat(400_000));
     for (body, status, part) in [
-        ("", 400, "EOF"),
-        ("[]", 400, "line 1"),
+        ("", 400, "a JSON object is wanted, nothing is given"),
+        ("[]", 400, "a JSON object is wanted, an array is given"),
+        ("{", 400, "EOF"),
         ("{}", 400, "message"),
         (r#"{"message":{"payload":"AQ=="}}"#, 400, "contentTopic"),
         (r#"{"message":{"payload":"","contentTopic":"t"}}"#, 400, "payload"),

@@ -2,6 +2,7 @@
 //! Method: the router is driven in process, the server over loopback, on a small node that keeps its messages in memory.
 
 mod admin;
+mod bodies;
 mod cases;
 mod filter;
 mod fuzz;

@@ -1,11 +1,12 @@
 //! Health, info, version, unknown routes, wrong methods.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{MemoryNode, get, post, send};
-use crate::rest::VERSION;
+use super::{MemoryNode, admin, get, post, send};
+use crate::rest::{VERSION, routes};
 
 #[tokio::test]
 async fn health_names_the_node_the_connection_and_each_protocol() {
@@ -55,8 +56,18 @@ async fn a_wrong_method_names_those_that_work() {
     let answer = post(&node, "/health", "").await;
     answer.refuses(405, &["/health", "POST", "Allow"]);
     assert_eq!(answer.allow.as_deref(), Some("GET,HEAD,OPTIONS"));
-    send(&node, "PUT", "/relay/v1/subscriptions", "[]").await.refuses(405, &["PUT"]);
-    send(&node, "DELETE", "/store/v3/messages", "").await.refuses(405, &["DELETE"]);
+    let node = admin::node_of(admin::operated());
+    let mut served = BTreeMap::<&str, Vec<&str>>::new();
+    routes().for_each(|(method, path)| served.entry(path).or_default().push(method));
+    for (path, methods) in served {
+        let uri = path.replace(['{', '}'], "");
+        for method in ["GET", "POST", "PUT", "DELETE", "PATCH"].into_iter().filter(|method| !methods.contains(method)) {
+            let answer = send(&node, method, &uri, "[]").await;
+            answer.refuses(405, &[&uri, method, "the methods it takes are in the Allow header"]);
+            let allow = answer.allow.unwrap_or_default();
+            assert!(methods.iter().all(|method| allow.contains(method)), "{method} {uri}: {allow}");
+        }
+    }
 }
 
 #[tokio::test]

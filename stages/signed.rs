@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use k256::ecdsa::signature::hazmat::PrehashVerifier;
-use k256::ecdsa::{Signature, VerifyingKey};
+use k256::ecdsa::signature::hazmat::{PrehashSigner, PrehashVerifier};
+use k256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use levada_wire::hash::{Digest, sha256_parts};
 use levada_wire::waku::{Origin, RejectReason, TopicTable, WakuRecord};
 
@@ -49,6 +49,41 @@ impl SignerKey {
     pub fn has_signed(&self, message: &SignedParts<'_>, signature: &[u8]) -> bool {
         let Ok(signature) = Signature::from_slice(signature) else { return false };
         self.0.verify_prehash(&message.digest(), &signature).is_ok()
+    }
+}
+
+/// The secret key of whoever may publish on a shard.
+pub struct Signer(SigningKey);
+
+/// Bytes are no secret key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a secret key of secp256k1 is a number from 1 to below the order of the curve")]
+pub struct NoSecretKey;
+
+impl Signer {
+    /// Takes a key, big-endian.
+    ///
+    /// # Errors
+    /// [`NoSecretKey`] for nought and for what lies beyond the curve.
+    pub fn new(secret: &[u8; 32]) -> Result<Self, NoSecretKey> {
+        SigningKey::from_slice(secret).map(Self).map_err(|_| NoSecretKey)
+    }
+
+    /// What `--protected-shard` is told.
+    pub fn public(&self) -> SignerKey {
+        SignerKey(*self.0.verifying_key())
+    }
+
+    /// The signature over a message, for its field `meta`.
+    pub fn sign(&self, message: &SignedParts<'_>) -> [u8; 64] {
+        let signature: Signature = self.0.sign_prehash(&message.digest()).expect("a digest is as long as a key");
+        signature.to_bytes().into()
+    }
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Signer").field(&self.public()).finish()
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn run(command: &Keys) -> Result<u8, Fault> {
     Ok(EXIT_DONE)
 }
 
-fn read(path: &Path) -> Result<NodeKey, Fault> {
+pub(super) fn read(path: &Path) -> Result<NodeKey, Fault> {
     let text = fs::read_to_string(path)
         .map_err(|source| Fault::File { what: format!("the file {} cannot be read", path.display()), source })?;
     NodeKey::from_hex(text.trim())

@@ -55,7 +55,7 @@ enum Fault {
     Message(String),
     #[error("{what}: {source}")]
     File { what: String, source: io::Error },
-    #[error("the file {path} holds no node key: {reason}")]
+    #[error("the file {path} holds no key: {reason}")]
     Key { path: String, reason: String },
     #[error("the client cannot start: {0}")]
     Start(String),

@@ -1,9 +1,11 @@
 //! `levada publish`.
 
 use std::io::Read;
+use std::path::Path;
 
 use levada_net::exchange::RequestError;
 use levada_net::lightpush::{LightpushClientError, push, push_v2};
+use levada_stages::signed::{SignedParts, Signer};
 use levada_stages::unix_ns;
 use levada_wire::hash::message_hash;
 use levada_wire::waku::lightpush::{LightpushRequest, PROTOCOL_V2, PROTOCOL_V3};
@@ -27,11 +29,23 @@ pub(super) async fn run(command: &Publish) -> Result<u8, Fault> {
             .await
             .map_err(|error| Fault::Start(error.to_string()))??,
     };
+    let (timestamp, topic) = (unix_ns(), command.pubsub_topic.as_deref());
+    let signed = SignedParts {
+        pubsub_topic: topic.unwrap_or_default(),
+        payload: &payload,
+        content_topic: command.content_topic.as_bytes(),
+        timestamp,
+        ephemeral: command.ephemeral,
+    };
+    let meta = match &command.signing_key {
+        Some(path) => signer(path)?.sign(&signed).to_vec(),
+        None => command.meta.clone(),
+    };
     let message = Message {
         payload: &payload,
         content_topic: &command.content_topic,
-        timestamp: unix_ns(),
-        meta: &command.meta,
+        timestamp,
+        meta: &meta,
         ephemeral: command.ephemeral,
         ..Message::default()
     };
@@ -39,7 +53,6 @@ pub(super) async fn run(command: &Publish) -> Result<u8, Fault> {
     message.encode_into(&mut data).map_err(|error| Fault::Message(error.to_string()))?;
     let (inbox, _messages) = Inbox::new(Vec::new())?;
     let connection = Connection::open(&command.target, inbox).await?;
-    let topic = command.pubsub_topic.as_deref();
     let request = LightpushRequest { request_id: REQUEST_ID, pubsub_topic: topic, message: &data };
     let (protocol, peers) = match push(connection.exchange(), &connection.peer, &request).await {
         Ok(peers) => (PROTOCOL_V3, Some(peers)),
@@ -54,12 +67,11 @@ pub(super) async fn run(command: &Publish) -> Result<u8, Fault> {
         }
         Err(error) => return Err(connection.blame(error)),
     };
-    let hash = topic.map(|topic| {
-        shown::hash_text(&message_hash(topic, &payload, &command.content_topic, &command.meta, message.timestamp))
-    });
+    let hash =
+        topic.map(|topic| shown::hash_text(&message_hash(topic, &payload, &command.content_topic, &meta, timestamp)));
     let line = if command.target.is_json {
         let answer = serde_json::json!({
-            "messageHash": hash, "timestamp": message.timestamp, "protocol": protocol, "relayPeerCount": peers,
+            "messageHash": hash, "timestamp": timestamp, "protocol": protocol, "relayPeerCount": peers,
         });
         answer.to_string()
     } else {
@@ -69,6 +81,13 @@ pub(super) async fn run(command: &Publish) -> Result<u8, Fault> {
     // A reader that went away needs no answer.
     let _ = say(&line);
     Ok(EXIT_DONE)
+}
+
+/// The key by which messages on a protected shard are signed.
+fn signer(path: &Path) -> Result<Signer, Fault> {
+    let key = super::keys::read(path)?.secp256k1();
+    Signer::new(&key.secret().to_bytes())
+        .map_err(|error| Fault::Key { path: path.display().to_string(), reason: error.to_string() })
 }
 
 fn from_standard_input() -> Result<Vec<u8>, Fault> {

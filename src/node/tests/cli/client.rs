@@ -46,7 +46,7 @@ fn a_new_key_is_written_once_and_gives_the_node_its_peer_id() {
     std::fs::write(folder.path().join("bad.key"), "zz").unwrap();
     let bad = levada_in(folder.path(), &["keys", "--key-file=bad.key"]);
     assert_eq!(bad.code, Some(1));
-    assert!(bad.stderr.contains("bad.key holds no node key"), "{}", bad.stderr);
+    assert!(bad.stderr.contains("bad.key holds no key"), "{}", bad.stderr);
     let printed = lines(&levada_in(folder.path(), &["keys", "--format=json"]));
     assert_eq!(printed[0]["nodeKey"].as_str().map(str::len), Some(64));
     let node = Node::start(folder.path(), &[&format!("--nodekey={}", secret.trim())]);

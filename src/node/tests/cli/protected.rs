@@ -1,5 +1,7 @@
 //! What the real binary does about protections: it checks signatures on protected shards, and refuses what it cannot check.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k256::ecdsa::signature::hazmat::PrehashSigner;
@@ -8,7 +10,7 @@ use levada_stages::signed::SignedParts;
 
 use crate::support::http::Client;
 use crate::support::message::{MESSAGES, Message, TOPIC};
-use crate::support::node::{Node, levada, run};
+use crate::support::node::{Ended, Node, levada, run};
 
 fn signed(key: &SigningKey, mut message: Message) -> Message {
     let parts = SignedParts {
@@ -76,4 +78,58 @@ fn what_would_go_unchecked_is_refused_before_anything_starts() {
     let checked = run(levada(folder.path()).args(["check", "--preset=twn", "--rln-relay=false"]));
     assert_eq!(checked.code, Some(0), "{}", checked.stderr);
     assert!(checked.stdout.contains("cluster-id = 1  # preset twn"), "{}", checked.stdout);
+}
+
+/// Publishes by the client command until the nodes are in each other's mesh; gives how that ended.
+fn publish_by_client(folder: &Path, node: &Node, arguments: &[&str]) -> Ended {
+    let to = format!("--to={}", node.after("listening on ")[0]);
+    let topics = [&format!("--pubsub-topic={TOPIC}"), "--content-topic=/levada/1/signed/proto"];
+    loop {
+        let ended = run(levada(folder).args(["publish", &to]).args(topics).args(arguments));
+        if !ended.stderr.contains("refuses with status 505") {
+            return ended;
+        }
+    }
+}
+
+#[test]
+fn a_client_signs_for_a_protected_shard() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let folder = folders[0].path();
+    let made = run(levada(folder).args(["keys", "--output=shard.key", "--format=json"]));
+    let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
+    let protected = format!("--protected-shard=0:{}", made["publicKey"].as_str().unwrap());
+    assert_eq!(run(levada(folder).args(["keys", "--output=other.key"])).code, Some(0));
+    let node = Node::start(folder, &[&protected]);
+    let dialled = format!("--staticnode={}", node.after("listening on ")[0]);
+    let peer = Node::start(folders[1].path(), &[&protected, &dialled]);
+    for (arguments, payload) in
+        [(&[][..], "unsigned"), (&["--signing-key=other.key"], "of a stranger"), (&["--meta=00"], "with another meta")]
+    {
+        let ended = publish_by_client(folder, &node, &[arguments, &[payload]].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(ended.stderr.contains("bad_signature"), "{arguments:?}: {}", ended.stderr);
+    }
+    let signed = publish_by_client(folder, &node, &["--signing-key=shard.key", "--ephemeral", "passing"]);
+    assert_eq!(signed.code, Some(0), "{}", signed.stderr);
+    let signed = publish_by_client(folder, &node, &["--signing-key=shard.key", "--format=json", "signed"]);
+    assert_eq!(signed.code, Some(0), "{}", signed.stderr);
+    let said: serde_json::Value = serde_json::from_str(&signed.stdout).unwrap();
+    // The other node has checked it too, and archived it.
+    let mut rest = Client::new(peer.rest());
+    let found = loop {
+        let found = rest.get("/store/v3/messages?includeData=true").json();
+        if found["messages"] != serde_json::json!([]) {
+            break found;
+        }
+    };
+    let messages = found["messages"].as_array().unwrap();
+    assert_eq!((messages.len(), &messages[0]["messageHash"]), (1, &said["messageHash"]));
+    assert_eq!(messages[0]["message"]["payload"], STANDARD.encode("signed"));
+    let bad = publish_by_client(folder, &node, &["--signing-key=absent.key", "x"]);
+    assert_eq!(bad.code, Some(1));
+    assert!(bad.stderr.contains("absent.key cannot be read"), "{}", bad.stderr);
+    std::fs::write(folder.join("bad.key"), "zz").unwrap();
+    let bad = publish_by_client(folder, &node, &["--signing-key=bad.key", "x"]);
+    assert!(bad.stderr.contains("bad.key holds no key"), "{}", bad.stderr);
 }

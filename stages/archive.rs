@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use levada_archive::{Archive, ArchiveError, ArchiveMessage, Handle, RetentionPolicy};
-use levada_engine::{BatchLimit, Counter, Envelope, Stage, View};
-use levada_wire::waku::{Origin, TopicTable, WakuRecord};
+use levada_engine::{BatchLimit, Counter, Envelope, Histogram, Stage, View};
+use levada_wire::waku::{Origin, TopicCounts, TopicTable, WakuRecord};
 
 use crate::backlog::Backlog;
 use crate::{Messages, Ports};
@@ -68,6 +68,8 @@ pub struct ArchiveCounters {
     pub transactions: Counter,
     /// Time spent in transactions, in nanoseconds.
     pub insert_ns: Counter,
+    /// How long transactions took.
+    pub inserts: Histogram,
 }
 
 /// Writes batches to the archive.
@@ -77,6 +79,8 @@ pub struct ArchiveStage {
     topics: Arc<TopicTable>,
     backlog: Arc<Backlog>,
     counters: Arc<ArchiveCounters>,
+    /// Messages that the archive has, by topic.
+    kept: Arc<TopicCounts>,
     logged: Option<Instant>,
     retention: RetentionPolicy,
     /// When retention is looked at again.
@@ -96,8 +100,14 @@ impl ArchiveStage {
     ) -> Self {
         let (retention, retention_due) = (RetentionPolicy::default(), Instant::now());
         let (commit, waiting_since) = (GroupCommit::default(), None);
-        let archive = Some(archive);
-        Self { archive, topics, backlog, counters, logged: None, retention, retention_due, commit, waiting_since }
+        let (archive, kept) = (Some(archive), Arc::new(TopicCounts::new(topics.clone())));
+        Self { archive, topics, backlog, counters, kept, logged: None, retention, retention_due, commit, waiting_since }
+    }
+
+    /// The same stage, which counts in `kept` what is in the archive, by topic: stored, or there before.
+    pub fn counting_topics(mut self, kept: Arc<TopicCounts>) -> Self {
+        self.kept = kept;
+        self
     }
 
     /// The same stage, which gathers messages as `commit` says.
@@ -159,7 +169,9 @@ impl ArchiveStage {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             archive.insert_batch(&mut batch.peek().map(|view| archive_message(topics, view)))
         }));
-        self.counters.insert_ns.add(started.elapsed().as_nanos() as u64);
+        let took = started.elapsed();
+        self.counters.insert_ns.add(took.as_nanos() as u64);
+        self.counters.inserts.observe_duration(took);
         self.counters.transactions.add(1);
         match outcome {
             Ok(Ok(outcome)) => {
@@ -188,12 +200,16 @@ impl ArchiveStage {
     fn pass(&self, stored: Stored, batch: &mut Messages<'_>, ports: &mut Ports<'_>) {
         let settle = |envelope: &Envelope<'_, WakuRecord>| self.backlog.settle(1, envelope.slot_bytes() as u64);
         match (stored, &self.archive) {
-            (Stored::All, _) => batch.pass(ports, NEXT, |envelope| settle(envelope)),
+            (Stored::All, _) => batch.pass(ports, NEXT, |envelope| {
+                settle(envelope);
+                self.kept.add(envelope.record().topic, 1);
+            }),
             (Stored::AllThatFit, Some(archive)) => batch.take_each(|envelope| {
                 settle(&envelope);
                 let view = View { payload: envelope.payload(), record: envelope.record() };
-                let port = if archive.takes(&archive_message(&self.topics, view)) { NEXT } else { FAILED };
-                ports.send(port, envelope);
+                let is_kept = archive.takes(&archive_message(&self.topics, view));
+                self.kept.add(envelope.record().topic, is_kept.into());
+                ports.send(if is_kept { NEXT } else { FAILED }, envelope);
             }),
             _ => batch.pass(ports, FAILED, |envelope| {
                 settle(envelope);
@@ -338,7 +354,9 @@ mod tests {
         let mut drawing = TopologyBuilder::new(arena.clone());
         let worker = drawing.worker("archive");
         let wait = drawing.stage(worker, "backlog", BacklogStage::new(backlog.clone()));
-        let stage = ArchiveStage::new(archive, topics, backlog.clone(), counters.clone());
+        let kept = Arc::new(TopicCounts::new(topics.clone()));
+        topics.intern("a topic").expect("there is room");
+        let stage = ArchiveStage::new(archive, topics, backlog.clone(), counters.clone()).counting_topics(kept.clone());
         let store = drawing.stage(worker, "archive", stage);
         let source = drawing.source("in", wait, 512);
         let link = LinkConfig { capacity: 4_096, policy: Policy::Reliable };
@@ -357,6 +375,8 @@ mod tests {
         }
         invoker.turn_until_idle();
         assert_eq!((counters.stored.value(), counters.dropped.value(), counters.failed.value()), (1, 1, 0));
+        assert_eq!(kept.rows().collect::<Vec<_>>(), [("a topic", 1)]);
+        assert_eq!(counters.inserts.observed().count(), counters.transactions.value());
         let bytes_of = |sink: &mut levada_engine::Sink<WakuRecord>| {
             std::iter::from_fn(|| sink.pop()).map(|held| held.payload().len()).collect::<Vec<_>>()
         };

@@ -1,21 +1,28 @@
-//! `trace`: what operators watch: messages and bytes per pubsub topic, and a log line per message when asked for.
+//! `trace`: what operators watch: messages and bytes per pubsub topic, how long payloads are, and a log line per message when asked for.
 //!
 //! Cost: a few additions per message, no payload byte.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use levada_engine::{BatchLimit, Stage};
+use levada_engine::{BatchLimit, Histogram, Stage, Steps};
 use levada_wire::hash::Hex;
 use levada_wire::waku::{TopicTable, WakuRecord};
 
 use crate::{Messages, Ports};
+
+/// nwaku's steps of the sizes of messages, in bytes and shown in kB.
+const PAYLOAD_STEPS: Steps = Steps::new(
+    &[0, 1_000, 3_000, 5_000, 15_000, 50_000, 75_000, 100_000, 125_000, 150_000, 500_000, 700_000, 1_000_000],
+    1_000,
+);
 
 /// Counts per pubsub topic, shared by all lanes.
 #[derive(Debug)]
 pub struct TopicTraffic {
     topics: Arc<TopicTable>,
     rows: Box<[Row]>,
+    payload_bytes: Histogram,
 }
 
 #[derive(Debug, Default)]
@@ -41,10 +48,17 @@ pub struct Traffic<'a> {
 impl TopicTraffic {
     /// Room for `topics_max` topics of `topics`.
     pub fn new(topics: Arc<TopicTable>, topics_max: usize) -> Self {
-        Self { topics, rows: (0..topics_max).map(|_| Row::default()).collect() }
+        let rows = (0..topics_max).map(|_| Row::default()).collect();
+        Self { topics, rows, payload_bytes: Histogram::new(PAYLOAD_STEPS) }
     }
 
-    fn count(&self, topic: u32, bytes: u64) {
+    /// How long the payloads of accepted messages are, shown in kB.
+    pub fn payload_bytes(&self) -> &Histogram {
+        &self.payload_bytes
+    }
+
+    fn count(&self, topic: u32, bytes: u64, payload_bytes: u64) {
+        self.payload_bytes.observe(payload_bytes);
         if let Some(row) = self.rows.get(topic as usize) {
             row.messages.fetch_add(1, Relaxed);
             row.bytes.fetch_add(bytes, Relaxed);
@@ -91,7 +105,7 @@ impl Stage<WakuRecord> for Trace {
         batch.pass(ports, NEXT, |envelope| {
             let (data, record) = (envelope.payload(), envelope.record());
             if !record.repeated {
-                self.traffic.count(record.topic, data.len() as u64);
+                self.traffic.count(record.topic, data.len() as u64, record.payload.len.into());
             }
             tracing::trace!(hash = %Hex(&record.hash), bytes = data.len(), peer = record.peer, "message");
         });

@@ -1,6 +1,8 @@
 //! What all archives of the process did, counted where it happens and always.
 
-use levada_engine::Counter;
+use std::time::Instant;
+
+use levada_engine::{Counter, Histogram, Steps};
 
 use crate::{ArchiveError, Dropped, InsertOutcome};
 
@@ -32,6 +34,8 @@ pub static ARCHIVE_COPIED_BYTES: Counter = Counter::new();
 pub static QUERIES: Counter = Counter::new();
 /// Queries answered with an error.
 pub static QUERY_FAILURES: Counter = Counter::new();
+/// How long queries took, those that failed included.
+pub static QUERY_DURATIONS: Histogram = Histogram::new(Steps::SECONDS);
 /// Payload bytes handed out in pages.
 pub static QUERIED_PAYLOAD_BYTES: Counter = Counter::new();
 /// Records of the segment log that a page had from memory.
@@ -123,8 +127,9 @@ pub(crate) fn count_retention(dropped: Result<Dropped, ArchiveError>) -> Result<
     dropped
 }
 
-/// Counts a query by its result.
-pub(crate) fn count_query(result: &Result<crate::Page, ArchiveError>) {
+/// Counts a query by its result, and the time it took.
+pub(crate) fn count_query(began: Instant, result: &Result<crate::Page, ArchiveError>) {
+    QUERY_DURATIONS.observe_duration(began.elapsed());
     match result {
         Ok(page) => {
             QUERIES.add(1);

@@ -6,6 +6,8 @@ use levada_engine::seen::Set;
 use levada_engine::{Arena, Held};
 use levada_wire::waku::WakuRecord;
 
+use crate::peers::Direction;
+
 /// Why a message was not taken.
 #[derive(Debug)]
 pub enum Refused {
@@ -28,6 +30,10 @@ pub trait Inbound: Send + Sync + 'static {
     fn seen(&self) -> Option<Arc<Set>> {
         None
     }
+
+    /// Is told of every copy of a message on a topic of that number that has come whole, or gone out whole: its encoded bytes, without the
+    /// frame. Called for each copy, so it must cost next to nothing.
+    fn traffic(&self, _direction: Direction, _topic: u32, _bytes: usize) {}
 
     /// Takes a message that relay received for the first time: the encoded WakuMessage in its slot, and in its record the id, the number
     /// of the topic and the peer. A verdict follows through the handle.

@@ -15,6 +15,8 @@ use libp2p::StreamProtocol;
 use libp2p::request_response::{Behaviour, Codec, Config, ProtocolSupport};
 
 use crate::counters;
+use crate::peers::Direction;
+use crate::streams::OpenStream;
 
 /// The protocol id of metadata, verbatim on the wire.
 pub const PROTOCOL: &str = "/vac/waku/metadata/1.0.0";
@@ -53,6 +55,7 @@ impl Codec for MetadataCodec {
     where
         T: AsyncRead + Unpin + Send,
     {
+        let _open_stream = OpenStream::new(PROTOCOL, Direction::In);
         // Waiting for the first byte is the idle time of the stream, which the behaviour bounds.
         let first = read_byte(io).await?;
         decode(&in_time(read_frame(io, first)).await?)
@@ -62,6 +65,7 @@ impl Codec for MetadataCodec {
     where
         T: AsyncRead + Unpin + Send,
     {
+        let _open_stream = OpenStream::new(PROTOCOL, Direction::Out);
         let first = in_time(read_byte(io)).await?;
         decode(&in_time(read_frame(io, first)).await?)
     }

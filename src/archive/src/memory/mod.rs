@@ -11,6 +11,7 @@ mod pool;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::counters::{InsertTally, count_query, count_retention};
 use crate::range::{Key, KeyRange};
@@ -103,6 +104,7 @@ impl Archive for MemoryArchive {
 
 impl ArchiveReader for MemoryReader {
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
+        let began = Instant::now();
         let found = query.check().and_then(|()| lock(&self.shared).find(query));
         let page = found.map(|found| {
             let (found, cursor) = query.cut(found, |(hash, _)| *hash);
@@ -112,7 +114,7 @@ impl ArchiveReader for MemoryReader {
             };
             Page { messages: found.into_iter().map(stored).collect(), cursor }
         });
-        count_query(&page);
+        count_query(began, &page);
         page
     }
 

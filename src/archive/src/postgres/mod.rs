@@ -230,6 +230,7 @@ impl Archive for PostgresArchive {
 
 impl ArchiveReader for PostgresReader {
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
+        let began = Instant::now();
         let page = query.check().and_then(|()| {
             let ask = |session: &Session| {
                 let (query, dialect) = (query.clone(), self.schema.dialect());
@@ -237,7 +238,7 @@ impl ArchiveReader for PostgresReader {
             };
             self.pool.with(ask).map_err(|failure| error_of(&self.location, failure))?
         });
-        count_query(&page);
+        count_query(began, &page);
         page
     }
 

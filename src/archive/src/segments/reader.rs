@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rusqlite::Connection;
 
@@ -25,6 +26,7 @@ pub struct SegmentReader {
 impl ArchiveReader for SegmentReader {
     /// A message whose record is damaged or gone is left out, counted, and named in the log.
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
+        let began = Instant::now();
         let files = &self.files;
         let mut body_of = |conn: &Connection, id: i64| {
             let (bytes, hash) = index::record_at(conn, id)?;
@@ -36,7 +38,7 @@ impl ArchiveReader for SegmentReader {
                 query::Failure::Query(error) => error,
             })
         });
-        count_query(&page);
+        count_query(began, &page);
         page
     }
 

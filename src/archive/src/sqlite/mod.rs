@@ -44,7 +44,7 @@ mod schema;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -173,13 +173,14 @@ impl Archive for SqliteArchive {
 
 impl ArchiveReader for SqliteReader {
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
+        let began = Instant::now();
         let page = query.check().and_then(|()| {
             query::query(&lock_connection(&self.conn), query, &mut query::row_body).map_err(|failure| match failure {
                 query::Failure::Sqlite(error) => translate(path_of(&self.file), error),
                 query::Failure::Query(error) => error,
             })
         });
-        count_query(&page);
+        count_query(began, &page);
         page
     }
 

@@ -1,9 +1,8 @@
 //! What one service has done so far.
 
-use levada_engine::Counter;
+use levada_engine::{Counter, Histogram};
 
 use super::rate::RateLimit;
-use crate::histogram::Histogram;
 
 /// The counters of one protocol of requests and answers.
 #[derive(Debug)]

@@ -12,6 +12,8 @@ use super::Exchange;
 use super::connection::Order;
 use super::error::RequestError;
 use super::frame::{Prefix, read_byte, read_frame};
+use crate::peers::Direction;
+use crate::streams::OpenStream;
 
 /// A stream is open by then.
 pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,6 +60,7 @@ impl Exchange {
         answer_bytes_max: usize,
     ) -> Result<Bytes, RequestError> {
         let mut stream = self.open(peer, protocol).await?;
+        let _open_stream = OpenStream::new(protocol, Direction::Out);
         in_time("take the request", WRITE_TIMEOUT, write(&mut stream, request)).await?;
         let first = in_time("answer", ANSWER_TIMEOUT, read_byte(&mut stream).map(|byte| Ok(byte?))).await?;
         let answer = read_frame(&mut stream, first, answer_bytes_max).map(|frame| Ok(frame?));

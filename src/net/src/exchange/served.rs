@@ -9,6 +9,9 @@ use levada_engine::Counter;
 use libp2p::{PeerId, Stream};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::peers::Direction;
+use crate::streams::OpenStream;
+
 /// Large requests of one peer that are read or answered at once.
 const LARGE_REQUESTS_PER_PEER_MAX: usize = 4;
 
@@ -69,7 +72,8 @@ impl Served {
             return None;
         }
         open.streams += 1;
-        Some(Place { served: self.clone(), peer, large: open.large.clone() })
+        let open_stream = OpenStream::new(self.protocol, Direction::In);
+        Some(Place { served: self.clone(), peer, large: open.large.clone(), _open_stream: open_stream })
     }
 
     fn leave(&self, peer: PeerId) {
@@ -99,6 +103,7 @@ pub struct Place {
     served: Arc<Served>,
     peer: PeerId,
     large: Arc<Semaphore>,
+    _open_stream: OpenStream,
 }
 
 impl Place {

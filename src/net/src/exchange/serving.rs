@@ -99,8 +99,8 @@ impl Serving {
         drop(room);
         let answered = Instant::now();
         self.write(stream, reply).await?;
-        self.counters.writing.observe(answered.elapsed());
-        self.counters.handling.observe(began.elapsed());
+        self.counters.writing.observe_duration(answered.elapsed());
+        self.counters.handling.observe_duration(began.elapsed());
         self.counters.served.add(1);
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Serving {
         let _turn = self.answering.acquire().await;
         let began = Instant::now();
         let reply = timeout(ANSWER_TIMEOUT, self.service.answer(peer, request)).await;
-        self.counters.answering.observe(began.elapsed());
+        self.counters.answering.observe_duration(began.elapsed());
         reply.map_err(|_| Failure::TimedOut("answer"))
     }
 

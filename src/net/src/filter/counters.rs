@@ -1,8 +1,6 @@
 //! What filter has done so far, as server and as client.
 
-use levada_engine::Counter;
-
-use crate::histogram::Histogram;
+use levada_engine::{Counter, Histogram};
 
 /// The counters of filter.
 #[derive(Debug, Default)]

@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use bytes::Bytes;
-use levada_engine::Held;
+use levada_engine::{Held, Histogram};
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::filter::PushHeader;
-
-use crate::histogram::Histogram;
 
 /// What all pushes keep from others, and for how long.
 #[derive(Debug, Default)]
@@ -61,6 +59,6 @@ impl Push {
 impl Drop for Push {
     fn drop(&mut self) {
         self.kept.slot_bytes.fetch_sub(self.message.slot_bytes(), Relaxed);
-        self.kept.durations.observe(self.began.elapsed());
+        self.kept.durations.observe_duration(self.began.elapsed());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytes::{Bytes, BytesMut};
-use levada_engine::Held;
+use levada_engine::{Held, Observed};
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::filter::{PushHeader, push_trailer};
 use libp2p::PeerId;
@@ -14,7 +14,6 @@ use super::push::{Kept, Push};
 use super::queue::Queue;
 use super::writer;
 use crate::exchange::Exchange;
-use crate::histogram::Durations;
 
 /// What waits for one subscriber, in bytes of slots.
 const QUEUE_BYTES_MAX: usize = 8 << 20;
@@ -110,8 +109,8 @@ impl Pushes {
     }
 
     /// How long messages took to all their subscribers.
-    pub fn durations(&self) -> Durations {
-        self.kept.durations.durations()
+    pub fn durations(&self) -> Observed {
+        self.kept.durations.observed()
     }
 
     /// Subscribers that are pushed to.

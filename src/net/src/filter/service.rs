@@ -81,7 +81,7 @@ impl Subscribing {
         let (kind, began) = (request.kind as usize, Instant::now());
         self.counters.requests[kind].add(1);
         let answer = self.registrar.request(peer, &request);
-        self.counters.request_durations[kind].observe(began.elapsed());
+        self.counters.request_durations[kind].observe_duration(began.elapsed());
         match answer.status_code {
             status::BAD_REQUEST => self.counters.bad_requests.add(1),
             status::NOT_FOUND => self.counters.not_found.add(1),

@@ -14,6 +14,8 @@ use super::counters::FilterCounters;
 use super::push::Push;
 use super::queue::Queue;
 use crate::exchange::{Exchange, RequestError};
+use crate::peers::Direction;
+use crate::streams::OpenStream;
 
 /// A subscriber takes a push by then, as with nwaku.
 const PUSH_TIMEOUT: Duration = Duration::from_secs(20);
@@ -59,7 +61,7 @@ pub(super) async fn run(queue: Arc<Queue>, peer: PeerId, exchange: Exchange, cou
 struct Writer {
     exchange: Exchange,
     peer: PeerId,
-    stream: Option<Stream>,
+    stream: Option<(Stream, OpenStream)>,
 }
 
 impl Writer {
@@ -72,16 +74,17 @@ impl Writer {
             }
         }
         let opened = self.exchange.open(&self.peer, PUSH_PROTOCOL).await;
-        self.stream = Some(opened.map_err(Failure::Unreachable)?);
+        let stream = opened.map_err(Failure::Unreachable)?;
+        self.stream = Some((stream, OpenStream::new(PUSH_PROTOCOL, Direction::Out)));
         self.write(push).await
     }
 
     /// After a failure the stream is gone: dropped in the middle of a frame, it is reset.
     async fn write(&mut self, push: &Push) -> Result<(), Failure> {
-        let Some(mut stream) = self.stream.take() else { return Err(Failure::TimedOut) };
+        let Some((mut stream, count)) = self.stream.take() else { return Err(Failure::TimedOut) };
         match timeout(PUSH_TIMEOUT, write_all(&mut stream, push.parts())).await {
             Ok(Ok(())) => {
-                self.stream = Some(stream);
+                self.stream = Some((stream, count));
                 Ok(())
             }
             Ok(Err(error)) => Err(Failure::Broken(error)),
@@ -90,7 +93,7 @@ impl Writer {
     }
 
     async fn flush(&mut self) {
-        if let Some(stream) = &mut self.stream
+        if let Some((stream, _)) = &mut self.stream
             && !matches!(timeout(PUSH_TIMEOUT, stream.flush()).await, Ok(Ok(())))
         {
             self.stream = None;

@@ -36,9 +36,12 @@ const ROWS: &[Row] = &[
                 ],
             },
             Panel {
-                title: "Bytes by topic",
+                title: "Relayed bytes",
                 unit: "Bps",
-                queries: &[("rate(levada_topic_bytes_total[$__rate_interval])", "{{shard}}")],
+                queries: &[(
+                    "sum by (topic, type, direction) (rate(waku_relay_network_bytes_total[$__rate_interval]))",
+                    "{{topic}} {{type}} {{direction}}",
+                )],
             },
             Panel {
                 title: "Work per accepted message",
@@ -113,12 +116,22 @@ const ROWS: &[Row] = &[
                 queries: &[("levada_archive_backlog_bytes", "backlog")],
             },
             Panel {
-                title: "Insert time per message",
+                title: "Time of inserts and queries",
                 unit: "s",
-                queries: &[(
-                    "rate(levada_archive_insert_seconds_total[5m]) / ignoring(type) rate(waku_archive_messages{type=\"stored\"}[5m])",
-                    "mean",
-                )],
+                queries: &[
+                    (
+                        "rate(levada_archive_insert_seconds_total[5m]) / ignoring(type) rate(waku_archive_messages{type=\"stored\"}[5m])",
+                        "insert, mean per message",
+                    ),
+                    (
+                        "histogram_quantile(0.95, rate(waku_archive_insert_duration_seconds_bucket[5m]))",
+                        "transaction, 95 in 100 within",
+                    ),
+                    (
+                        "histogram_quantile(0.95, rate(waku_archive_query_duration_seconds_bucket[5m]))",
+                        "query, 95 in 100 within",
+                    ),
+                ],
             },
             Panel { title: "Damaged records", unit: "short", queries: &[("levada_archive_damaged_total", "damaged")] },
         ],
@@ -170,7 +183,7 @@ const ROWS: &[Row] = &[
             Panel {
                 title: "Slots in use",
                 unit: "short",
-                queries: &[("levada_arena_slots{state=\"in_use\"}", "{{payload_bytes}}")],
+                queries: &[("levada_arena_slots{state=\"used\"}", "{{payload_bytes}}")],
             },
             Panel { title: "Memory", unit: "bytes", queries: &[("process_resident_memory_bytes", "resident")] },
         ],

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use futures::future::BoxFuture;
-use levada_net::Durations;
+use levada_engine::Observed;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -21,7 +21,7 @@ pub enum Kind {
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Counts durations by steps; `_bucket`, `_sum` and `_count` are appended to its name in the scrape.
+    /// Counts durations or sizes by steps; `_bucket`, `_sum` and `_count` are appended to its name in the scrape.
     Histogram,
 }
 
@@ -113,7 +113,7 @@ impl Metrics {
         name: &'static str,
         help: &'static str,
         labels: &[(&'static str, &str)],
-        read: impl Fn() -> Durations + Send + Sync + 'static,
+        read: impl Fn() -> Observed + Send + Sync + 'static,
     ) -> Self {
         self.add(Kind::Histogram, name, help, one(labels, read))
     }
@@ -220,11 +220,11 @@ impl Family {
             (Kind::Gauge, Value::Unsigned(value)) => encoder.encode_gauge(&value),
             (Kind::Gauge, Value::Signed(value)) => encoder.encode_gauge(&value),
             (Kind::Gauge, Value::Float(value)) => encoder.encode_gauge(&value),
-            (Kind::Histogram, Value::Durations(durations)) => {
-                let (sum, count) = (durations.sum_seconds, durations.count());
-                encoder.encode_histogram::<NoLabelSet>(sum, count, &durations.steps, None)
+            (Kind::Histogram, Value::Observed(observed)) => {
+                let (sum, count) = (observed.sum, observed.count());
+                encoder.encode_histogram::<NoLabelSet>(sum, count, &observed.steps, None)
             }
-            (Kind::Histogram, _) | (_, Value::Durations(_)) => {
+            (Kind::Histogram, _) | (_, Value::Observed(_)) => {
                 debug_assert!(false, "{}: the value is not of its kind", self.name);
                 Ok(())
             }

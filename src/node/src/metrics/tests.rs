@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
-use levada_engine::Counter;
+use levada_engine::{Counter, Histogram, Steps};
 use tower::ServiceExt;
 
 use super::{Kind, Metrics, Value, router};
@@ -77,6 +77,24 @@ async fn label_values_are_escaped_and_an_empty_family_is_absent() {
     let (_, _, text) = get(metrics, "/metrics").await;
     assert!(text.contains("levada_topics_total{topic=\"a\\\"b\\\\c\\nd\"} 1\n"), "{text}");
     assert!(!text.contains("levada_absent"), "{text}");
+}
+
+#[tokio::test]
+async fn a_histogram_has_its_steps_and_one_without_a_bound() {
+    static SIZES: Histogram = Histogram::new(Steps::new(&[1_000, 2_500], 1_000));
+    [500, 2_000, 2_500, 9_000].into_iter().for_each(|bytes| SIZES.observe(bytes));
+    let metrics = Metrics::new().histogram_with_labels("levada_size", "In kB.", &[("of", "all")], || SIZES.observed());
+    let (_, _, text) = get(metrics, "/metrics").await;
+    assert_eq!(
+        text,
+        "# HELP levada_size In kB.\n\
+         # TYPE levada_size histogram\n\
+         levada_size_bucket{of=\"all\",le=\"1\"} 1\n\
+         levada_size_bucket{of=\"all\",le=\"2.5\"} 3\n\
+         levada_size_bucket{of=\"all\",le=\"+Inf\"} 4\n\
+         levada_size_sum{of=\"all\"} 14.0\n\
+         levada_size_count{of=\"all\"} 4\n"
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The number of a sample.
 
-use levada_net::Durations;
+use levada_engine::Observed;
 
 /// The number of a sample, in the type its source counts in.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,13 +11,13 @@ pub enum Value {
     Signed(i64),
     /// A measured quantity, such as seconds.
     Float(f64),
-    /// How long things took.
-    Durations(Durations),
+    /// How values spread.
+    Observed(Observed),
 }
 
-impl From<Durations> for Value {
-    fn from(value: Durations) -> Self {
-        Self::Durations(value)
+impl From<Observed> for Value {
+    fn from(value: Observed) -> Self {
+        Self::Observed(value)
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use levada_engine::seen::Set;
 use levada_engine::{Arena, Counter, Held, PushError, Source};
-use levada_net::{Inbound, Refused};
+use levada_net::{Direction, Inbound, Refused};
 use levada_stages::seen::SeenSet;
-use levada_wire::waku::{TopicTable, WakuRecord};
+use levada_wire::waku::{TopicCounts, TopicTable, WakuRecord};
 
 /// The router and the path tell their marks in the set of seen ids apart.
 const _: () = assert!(levada_net::SEEN_MARKS & levada_stages::seen::SEEN_MARKS == 0);
@@ -21,12 +21,21 @@ pub struct Ingress {
     closed: AtomicBool,
     /// Messages on a pubsub topic this node takes no part in.
     pub unknown_topic: Counter,
+    /// By direction.
+    traffic: [TopicCounts; 2],
 }
 
 impl Ingress {
     /// A way into `lanes`, which share one arena and the ids they have `seen`.
     pub fn new(lanes: Vec<Source<WakuRecord>>, topics: Arc<TopicTable>, seen: Arc<SeenSet>) -> Self {
-        Self { lanes, topics, seen, closed: AtomicBool::new(false), unknown_topic: Counter::new() }
+        let traffic = [(); 2].map(|()| TopicCounts::new(topics.clone()));
+        Self { lanes, topics, seen, closed: AtomicBool::new(false), unknown_topic: Counter::new(), traffic }
+    }
+
+    /// Bytes that relay has moved in that direction: every copy of a message on a topic that the node takes part in, and the name of its
+    /// topic with each, as nwaku counts them.
+    pub fn traffic(&self, direction: Direction) -> &TopicCounts {
+        &self.traffic[direction as usize]
     }
 
     /// Takes nothing more: the node is going down.
@@ -63,6 +72,11 @@ impl Inbound for Ingress {
 
     fn seen(&self) -> Option<Arc<Set>> {
         Some(self.seen.ids().clone())
+    }
+
+    fn traffic(&self, direction: Direction, topic: u32, bytes: usize) {
+        let name_bytes = self.topics.name(topic).map_or(0, str::len);
+        self.traffic[direction as usize].add(topic, (bytes + name_bytes) as u64);
     }
 
     fn offer(&self, message: Held<WakuRecord>) -> Result<(), Refused> {

@@ -271,7 +271,8 @@ impl Node {
             let (net, ingress) = (self.net.clone(), self.ingress.clone());
             let shared = self.shared.clone();
             let discovery = discovery_counters;
-            let sources = Sources { shared, stats: self.topology.stats(), ingress, net, pushes, discovery, resumed };
+            let (stats, service_peers) = (self.topology.stats(), services::named(config));
+            let sources = Sources { shared, stats, ingress, net, pushes, discovery, resumed, service_peers };
             let (bound, server) = crate::metrics::serve(address, registry::metrics(sources), self.stopped()).await?;
             self.listening.metrics = Some(bound);
             self.servers.push(tokio::spawn(server));

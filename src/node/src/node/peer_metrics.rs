@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use levada_engine::Counter;
-use levada_net::{Census, Direction, NetHandle, Origin, PROTOCOLS, PeerRecord, RELAY_PROTOCOL, Reach, counters};
+use levada_net::{
+    Census, Direction, NetHandle, Origin, PROTOCOLS, PeerRecord, RELAY_PROTOCOL, Reach, counters, open_streams,
+};
 use levada_wire::waku::topics::PubsubTopic;
 use levada_wire::waku::{filter, lightpush, peer_exchange, store};
 use tokio::time::timeout;
@@ -63,6 +65,11 @@ pub fn peers(table: Metrics, net: NetHandle) -> Metrics {
             })
         })
         .family(Kind::Gauge, "waku_connected_peers", "Connected peers by direction and protocol", of(by_protocol))
+        .family(Kind::Gauge, "waku_streams_peers", "Open streams by who opened them and protocol", || {
+            let row =
+                |(direction, protocol, open)| (direction_and_protocol(direction, protocol), Value::Unsigned(open));
+            open_streams().map(row).collect()
+        })
         .family(Kind::Gauge, "waku_connected_peers_per_shard", "Connected peers by the shards they serve", of(by_shard))
         .family(
             Kind::Gauge,
@@ -205,14 +212,23 @@ fn serving(census: &Census, protocol: &str) -> usize {
     here(census).filter(|peer| serves(peer, protocol)).count()
 }
 
-fn by_protocol(census: &Census) -> Vec<(Labels, Value)> {
-    let directions = [(Direction::In, "In"), (Direction::Out, "Out")];
-    let row = |(direction, name): (Direction, &str), protocol: &str| {
-        let counted = here(census).filter(|peer| peer.direction == Some(direction) && serves(peer, protocol)).count();
-        let labels = vec![("direction", name.to_owned()), ("protocol", protocol.to_owned())];
-        (labels, Value::Unsigned(counted as u64))
+fn direction_and_protocol(direction: Direction, protocol: &str) -> Labels {
+    let direction = match direction {
+        Direction::In => "In",
+        Direction::Out => "Out",
     };
-    directions.into_iter().flat_map(|direction| PROTOCOLS.map(|protocol| row(direction, protocol))).collect()
+    vec![("direction", direction.to_owned()), ("protocol", protocol.to_owned())]
+}
+
+fn by_protocol(census: &Census) -> Vec<(Labels, Value)> {
+    let row = |direction: Direction, protocol: &str| {
+        let counted = here(census).filter(|peer| peer.direction == Some(direction) && serves(peer, protocol)).count();
+        (direction_and_protocol(direction, protocol), Value::Unsigned(counted as u64))
+    };
+    [Direction::In, Direction::Out]
+        .into_iter()
+        .flat_map(|direction| PROTOCOLS.map(|protocol| row(direction, protocol)))
+        .collect()
 }
 
 fn by_shard(census: &Census) -> Vec<(Labels, Value)> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use levada_engine::{Arena, Regime, TopologyStats, heap};
 use levada_net::filter::Pushes;
-use levada_net::{NetHandle, counters as net};
+use levada_net::{Direction, NetHandle, PeerId, counters as net};
 use levada_wire::hash;
 use levada_wire::waku::{WakuRecord, message};
 
@@ -34,21 +34,23 @@ pub struct Sources {
     pub discovery: Arc<DiscoveryCounters>,
     /// What was fetched from other archives.
     pub resumed: Arc<ResumeCounters>,
+    /// Who is to be asked for a service, by its protocol.
+    pub service_peers: Vec<(&'static str, PeerId)>,
 }
 
 /// The table of metrics.
 pub fn metrics(sources: Sources) -> Metrics {
-    let Sources { shared, stats, ingress, net, pushes, discovery, resumed } = sources;
+    let Sources { shared, stats, ingress, net, pushes, discovery, resumed, service_peers } = sources;
     let arena = ingress.arena().clone();
     let table = Metrics::new().process();
-    let table = path(table, &shared, ingress);
-    let table = archive_upkeep(archive(table, &shared));
+    let table = network_bytes(path(table, &shared, ingress.clone()), &shared, ingress);
+    let table = archive_durations(archive_upkeep(archive(table, &shared)), &shared);
     let table = sync(table, &shared);
     let table = resume(table, &resumed);
     let table = engine(table, &stats, arena);
     let table = service_metrics::requests(table, net.exchange());
     let table = service_metrics::filter(table, &shared.subscriptions, &pushes);
-    let table = service_metrics::answered(table);
+    let table = service_metrics::named(service_metrics::answered(table), service_peers);
     let table = peer_metrics::peers(table, net.clone());
     let table = peer_metrics::discovery(peer_metrics::network(table), &discovery);
     let table = network(table, net);
@@ -111,10 +113,15 @@ fn path(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
             let traffic = shared.traffic.clone();
             move || per_topic(&traffic, |row| row.bytes.checked_div(row.messages).unwrap_or_default())
         })
-        .family(Kind::Counter, "waku_relay_network_bytes", "Bytes of accepted messages, each counted once", {
-            let traffic = shared.traffic.clone();
-            move || network_bytes(&traffic)
-        })
+        .histogram_with_labels(
+            "waku_histogram_message_size",
+            "Size of the payloads of accepted messages, in kB",
+            &[],
+            {
+                let traffic = shared.traffic.clone();
+                move || traffic.payload_bytes().observed()
+            },
+        )
         .family(Kind::Gauge, "waku_relay_max_msg_bytes_per_shard", "Largest accepted message by shard", move || {
             per_topic(&largest, |row| row.bytes_max)
         })
@@ -139,13 +146,20 @@ fn per_topic(
     traffic.rows().map(|row| (vec![("shard", row.topic.to_owned())], Value::Unsigned(of(&row)))).collect()
 }
 
-/// As nwaku labels them; bytes of copies are in `libp2p_network_bytes_total`, of all protocols together.
-fn network_bytes(traffic: &levada_stages::trace::TopicTraffic) -> Vec<(Labels, Value)> {
-    let row = |row: levada_stages::trace::Traffic<'_>| {
-        let labels = [("topic", row.topic), ("type", "net"), ("direction", "in")];
-        (labels.map(|(name, value)| (name, value.to_owned())).to_vec(), Value::Unsigned(row.bytes))
+/// As nwaku counts and labels them: what came, every copy of it (`gross`); what of that was accepted (`net`); and what was sent. A message
+/// counts with its pubsub topic. Whole frames are in `libp2p_network_bytes_total`, of all protocols together.
+fn network_bytes(table: Metrics, shared: &Shared, ingress: Arc<Ingress>) -> Metrics {
+    let row = |topic: &str, kind: &str, direction: &str, bytes: u64| {
+        let labels = [("topic", topic), ("type", kind), ("direction", direction)];
+        (labels.map(|(name, value)| (name, value.to_owned())).to_vec(), Value::Unsigned(bytes))
     };
-    traffic.rows().map(row).collect()
+    let traffic = shared.traffic.clone();
+    table.family(Kind::Counter, "waku_relay_network_bytes", "Bytes of relayed messages with their topics", move || {
+        let gross = ingress.traffic(Direction::In).rows().map(|(topic, bytes)| row(topic, "gross", "in", bytes));
+        let net = traffic.rows().map(|of| row(of.topic, "net", "in", of.bytes + of.messages * of.topic.len() as u64));
+        let sent = ingress.traffic(Direction::Out).rows().map(|(topic, bytes)| row(topic, "net", "out", bytes));
+        gross.chain(net).chain(sent).collect()
+    })
 }
 
 fn payload_copies() -> u64 {
@@ -245,6 +259,33 @@ fn archive_upkeep(table: Metrics) -> Metrics {
         .counter("levada_archive_read_bytes", "Bytes of messages that queries read from the disk", || {
             levada_archive::counters::DISK_READ_BYTES.value()
         })
+}
+
+/// What nwaku tells of its archive beside the counts. A transaction has up to `--store-commit-messages` messages.
+fn archive_durations(table: Metrics, shared: &Shared) -> Metrics {
+    let (inserts, kept) = (shared.archived.clone(), shared.kept.clone());
+    table
+        .histogram_with_labels(
+            "waku_archive_insert_duration_seconds",
+            "Time that a transaction took, of one message or of many",
+            &[],
+            move || inserts.inserts.observed(),
+        )
+        .histogram_with_labels(
+            "waku_archive_query_duration_seconds",
+            "Time that the archive took for a query, of peers and by REST",
+            &[],
+            || levada_archive::counters::QUERY_DURATIONS.observed(),
+        )
+        .family(
+            Kind::Gauge,
+            "waku_archive_messages_per_shard",
+            "Messages since the start that are in the archive, those that it had already included",
+            move || {
+                let row = |(topic, count): (&str, u64)| (vec![("shard", topic.to_owned())], Value::Unsigned(count));
+                kept.rows().map(row).collect()
+            },
+        )
 }
 
 const READS: &str = "Messages read for queries";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use levada_net::exchange::ServiceCounters;
 use levada_net::filter::{FilterCounters, Pushes};
-use levada_net::{Exchange, counters};
+use levada_net::{Exchange, PeerId, counters};
 use levada_stages::filter::Subscriptions;
 use levada_wire::waku::filter::FilterSubscribeType;
 use levada_wire::waku::store;
@@ -47,7 +47,7 @@ pub fn requests(table: Metrics, exchange: &Exchange) -> Metrics {
             "Time from the first byte of a request to the end of its answer",
             move || {
                 let row = |(service, counters): (&str, Arc<ServiceCounters>)| {
-                    (vec![("service", service.to_owned())], Value::Durations(counters.handling.durations()))
+                    (vec![("service", service.to_owned())], Value::Observed(counters.handling.observed()))
                 };
                 handled.counters().into_iter().map(row).collect()
             },
@@ -60,9 +60,7 @@ pub fn requests(table: Metrics, exchange: &Exchange) -> Metrics {
                 let of_store = stored.counters().into_iter().filter(|(service, _)| *service == store::PROTOCOL);
                 let rows = of_store.flat_map(|(_, counters)| {
                     let phases = [("query-db", &counters.answering), ("send-store-resp", &counters.writing)];
-                    phases.map(|(phase, spent)| {
-                        (vec![("phase", phase.to_owned())], Value::Float(spent.durations().sum_seconds))
-                    })
+                    phases.map(|(phase, spent)| (vec![("phase", phase.to_owned())], Value::Float(spent.observed().sum)))
                 });
                 rows.collect()
             },
@@ -70,6 +68,17 @@ pub fn requests(table: Metrics, exchange: &Exchange) -> Metrics {
         .counter("levada_service_streams_refused", "Streams refused because their peer has too many", move || {
             refused.streams_refused_total()
         })
+}
+
+/// The peers that are to be asked.
+pub fn named(table: Metrics, peers: Vec<(&'static str, PeerId)>) -> Metrics {
+    table.family(Kind::Gauge, "waku_service_peers", "Peers named for a service, each 1", move || {
+        let row = |(protocol, peer): &(&str, PeerId)| {
+            let labels = vec![("protocol", (*protocol).to_owned()), ("peerId", peer.to_string())];
+            (labels, Value::Unsigned(1))
+        };
+        peers.iter().map(row).collect()
+    })
 }
 
 fn rows(
@@ -135,7 +144,7 @@ fn requests_by_type(table: Metrics, counters: &Arc<FilterCounters>) -> Metrics {
                 "waku_filter_request_duration_seconds",
                 "Time that filter took to do what it was asked",
                 &labels,
-                move || took.request_durations[kind as usize].durations(),
+                move || took.request_durations[kind as usize].observed(),
             )
     })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use levada_net::lightpush::Publisher;
 use levada_net::peer_exchange::RecordBook;
-use levada_net::{NetHandle, filter, lightpush, peer_exchange, store};
+use levada_net::{NetHandle, PeerId, filter, lightpush, peer_exchange, store};
 use levada_stages::filter::Subscriptions;
 use levada_wire::waku as wire;
 
@@ -19,6 +19,17 @@ use crate::node::pusher::Pusher;
 
 /// What must not happen: the node mounts everything in one place.
 const ONCE: &str = "each protocol is served once";
+
+/// The peers that the configuration names for a service, by protocol.
+pub fn named(config: &Config) -> Vec<(&'static str, PeerId)> {
+    let all = [
+        (wire::store::PROTOCOL, &config.store_node),
+        (wire::filter::SUBSCRIBE_PROTOCOL, &config.filter_node),
+        (wire::lightpush::PROTOCOL_V3, &config.lightpush_node),
+        (wire::peer_exchange::PROTOCOL, &config.peer_exchange_node),
+    ];
+    all.into_iter().filter_map(|(protocol, node)| Some((protocol, peer_of(node.as_deref()?)?))).collect()
+}
 
 /// What asks services on behalf of REST clients.
 pub fn clients(config: &Config, net: &NetHandle) -> LightClients {

@@ -40,7 +40,7 @@ use levada_stages::signed::{Signed, SignedShards};
 use levada_stages::sync::{self, SyncStage};
 use levada_stages::trace::{TopicTraffic, Trace};
 use levada_stages::validate::{Validate, ValidateCounters};
-use levada_wire::waku::{TopicTable, WakuRecord};
+use levada_wire::waku::{TopicCounts, TopicTable, WakuRecord};
 
 /// Messages that may wait between the network and a lane, and on the way back.
 const LINK_ENVELOPES: usize = 1_024;
@@ -85,6 +85,8 @@ pub struct Shared {
     pub backlog: Arc<Backlog>,
     /// What the archive stage did.
     pub archived: Arc<ArchiveCounters>,
+    /// Messages that are in the archive since the start, by topic.
+    pub kept: Arc<TopicCounts>,
     /// The keys of the newest stored messages, by the numbers of their topics.
     pub sync: Arc<SyncIndex>,
 }
@@ -103,6 +105,7 @@ impl Shared {
             validated: Arc::default(),
             signed: Arc::default(),
             traffic: Arc::new(TopicTraffic::new(topics.clone(), TOPICS_MAX)),
+            kept: Arc::new(TopicCounts::new(topics.clone())),
             topics,
             subscriptions: Arc::new(Subscriptions::new(filter)),
             pushed: Arc::new(SeenSet::new(HASHES_MAX, WINDOW)),
@@ -225,7 +228,7 @@ fn draw_archive(
     let worker = drawing.blocking_worker("archive");
     let (topics, backlog, counters) = (shared.topics.clone(), shared.backlog.clone(), shared.archived.clone());
     let stage = ArchiveStage::new(archive, topics, backlog, counters);
-    let stage = stage.with_retention(retention).with_commit(commit);
+    let stage = stage.with_retention(retention).with_commit(commit).counting_topics(shared.kept.clone());
     let store = drawing.stage(worker, "archive", stage);
     let sync = drawing.stage(worker, "sync", SyncStage::new(shared.sync.clone(), sync::WINDOW));
     let answer = drawing.stage(worker, "answer_stored", Answer);

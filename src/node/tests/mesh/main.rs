@@ -11,8 +11,10 @@ use support::node::Node;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod announced;
 mod by_rest;
 mod discovery;
+mod traffic;
 
 /// The address under which a peer dials `node` over TCP.
 fn dialled(node: &Node) -> String {

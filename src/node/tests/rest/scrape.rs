@@ -13,7 +13,9 @@ const NAMES: &str = "\
     waku_connected_peers waku_connected_peers_per_shard waku_connected_peers_per_agent waku_peer_store_size \
     waku_peers_dials_total waku_peers_errors_total waku_discv5_discovered waku_discv5_errors_total waku_dnsdisc_discovered \
     waku_dnsdisc_errors_total waku_relay_total_msg_bytes_per_shard waku_relay_avg_msg_bytes_per_shard \
-    waku_relay_max_msg_bytes_per_shard waku_relay_network_bytes_total waku_archive_messages libp2p_peers libp2p_pubsub_peers \
+    waku_relay_max_msg_bytes_per_shard waku_relay_network_bytes_total waku_histogram_message_size waku_streams_peers \
+    waku_archive_messages waku_archive_messages_per_shard waku_archive_insert_duration_seconds \
+    waku_archive_query_duration_seconds libp2p_peers libp2p_pubsub_peers \
     libp2p_pubsub_topics libp2p_pubsub_subscriptions_total libp2p_pubsub_messages_published_total \
     libp2p_pubsub_validation_success_total libp2p_gossipsub_peers_per_topic_mesh libp2p_gossipsub_received_total \
     libp2p_gossipsub_duplicate_total libp2p_network_bytes_total process_resident_memory_bytes";
@@ -84,7 +86,11 @@ fn every_line_is_sound_and_every_name_is_there() {
     let mut metrics = Client::new(node.metrics());
     let missing = |scrape: &str| -> Vec<&str> {
         let is_there = |name: &&str| {
-            scrape.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '{'])))
+            let ends = ["", "_bucket"].map(|end| format!("{name}{end}"));
+            let is_sample = |line: &str, name: &String| {
+                line.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with([' ', '{']))
+            };
+            scrape.lines().any(|line| ends.iter().any(|name| is_sample(line, name)))
         };
         NAMES.split_whitespace().filter(|name| !is_there(name)).collect()
     };

@@ -41,6 +41,11 @@ impl TopicTable {
         }
     }
 
+    /// The names that it has room for.
+    pub fn capacity(&self) -> usize {
+        self.names.len()
+    }
+
     /// The name with this id; `None` if there is none yet.
     #[inline]
     pub fn name(&self, id: u32) -> Option<&str> {

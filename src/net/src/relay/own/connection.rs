@@ -18,6 +18,9 @@ use super::reader::{Ended, Reader};
 use super::shared::Shared;
 use super::writer::Writer;
 use crate::counters;
+use crate::peers::Direction;
+use crate::relay::PROTOCOL;
+use crate::streams::OpenStream;
 
 /// How often a stream that breaks soon is opened before the connection counts as useless.
 const OPENINGS_MAX: u8 = 5;
@@ -33,7 +36,10 @@ enum Outbound {
     /// To be opened.
     Wanted,
     Opening,
-    Open(Stream),
+    Open {
+        stream: Stream,
+        _counted: OpenStream,
+    },
     /// The peer has no relay, or the connection is being closed.
     Off,
 }
@@ -53,6 +59,8 @@ pub(crate) struct Connection {
     /// When the last one was asked for.
     opening_since: Moment,
     inbound: Option<Reader<Stream>>,
+    /// Counts the stream that is read.
+    read_stream: Option<OpenStream>,
 }
 
 impl Connection {
@@ -69,6 +77,7 @@ impl Connection {
             is_reopening: false,
             opening_since: Moment::ZERO,
             inbound: None,
+            read_stream: None,
         }
     }
 
@@ -84,7 +93,7 @@ impl Connection {
         }
         self.is_reopening = true;
         self.writer.restart();
-        self.outbound = Outbound::Open(stream);
+        self.outbound = Outbound::Open { stream, _counted: OpenStream::new(PROTOCOL, Direction::Out) };
     }
 
     /// The peer does not agree to a stream. That is no fault unless it has opened one itself.
@@ -104,6 +113,7 @@ impl Connection {
 
     /// Reads another stream from now on, or none.
     fn read_from(&mut self, next: Option<Reader<Stream>>) {
+        self.read_stream = next.is_some().then(|| OpenStream::new(PROTOCOL, Direction::In));
         let last = std::mem::replace(&mut self.inbound, next);
         if let Some(parked) = last.and_then(|mut reader| reader.take_parked()) {
             self.shared.adopt(parked);
@@ -158,8 +168,9 @@ impl ConnectionHandler for Connection {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        if let Outbound::Open(stream) = &mut self.outbound
-            && let Poll::Ready(Err(error)) = self.writer.poll(stream, &self.link, || self.shared.now(), cx)
+        if let Outbound::Open { stream, .. } = &mut self.outbound
+            && let Poll::Ready(Err(error)) =
+                self.writer.poll(stream, &self.link, || self.shared.now(), |message| self.shared.sent(message), cx)
         {
             tracing::debug!(peer = %self.peer, %error, "the relay stream broke");
             self.broken();

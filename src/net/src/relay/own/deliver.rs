@@ -8,9 +8,11 @@ use libp2p::PeerId;
 
 use super::arrivals::{Arrived, Identified};
 use super::core::Handle;
+use super::outgoing::Outgoing;
 use super::shared::Shared;
 use crate::counters;
 use crate::inbound::Refused;
+use crate::peers::Direction;
 
 /// What a too large message adds to the misbehaviour of its sender: honest peers may have another limit.
 const TOO_LARGE_PENALTY: f64 = 0.1;
@@ -48,6 +50,7 @@ impl Shared {
             counters::MESSAGES_DROPPED.add(1);
             return None;
         };
+        self.inbound.traffic(Direction::In, number, bytes);
         slot.set_len(bytes);
         *slot.record_mut() = WakuRecord {
             id_known: true,
@@ -57,6 +60,13 @@ impl Shared {
             ..WakuRecord::default()
         };
         Some(Arrived { slot, bytes, topic, is_anonymous })
+    }
+
+    /// A message has been written whole.
+    pub(crate) fn sent(&self, message: &Outgoing) {
+        if let Some(number) = message.topic_number() {
+            self.inbound.traffic(Direction::Out, number, message.data().len());
+        }
     }
 
     /// Tries again what was parked.

@@ -23,6 +23,13 @@ impl Payload {
         }
     }
 
+    fn topic_number(&self) -> Option<u32> {
+        match self {
+            Self::Slot(slot) => Some(slot.record().topic),
+            Self::Bytes(_) => None,
+        }
+    }
+
     /// Memory that is kept from others.
     fn kept_bytes(&self) -> usize {
         match self {
@@ -38,12 +45,23 @@ pub(crate) struct Outgoing {
     header: PublishHeader,
     /// The same bytes for all messages on the topic.
     topic_field: Bytes,
+    /// What the receiver of inbound messages calls the topic.
+    topic_number: Option<u32>,
     payload: Payload,
 }
 
 impl Outgoing {
     pub(crate) fn new(header: PublishHeader, topic_field: Bytes, payload: Payload) -> Self {
-        Self { header, topic_field, payload }
+        Self { header, topic_field, topic_number: payload.topic_number(), payload }
+    }
+
+    /// The same message, whose payload does not tell the number of its topic.
+    pub(crate) fn on_topic(self, topic_number: Option<u32>) -> Self {
+        Self { topic_number, ..self }
+    }
+
+    pub(crate) fn topic_number(&self) -> Option<u32> {
+        self.topic_number
     }
 
     /// What is written before the data, in order.

@@ -18,7 +18,14 @@ use crate::peers::PeerHandle;
 use crate::relay::{Relay, RelayEvent};
 
 impl Core {
-    fn publish(&mut self, topic: &str, data: Bytes, id: Digest, now: Moment) -> Result<(), PublishError> {
+    fn publish(
+        &mut self,
+        topic: &str,
+        number: Option<u32>,
+        data: Bytes,
+        id: Digest,
+        now: Moment,
+    ) -> Result<(), PublishError> {
         let index = self.router.topic(topic).ok_or(PublishError::NoPeers)?;
         let bytes_max = self.router.message_bytes_max(index) as usize;
         let bytes = data.len();
@@ -27,7 +34,7 @@ impl Core {
             return Err(too_large);
         }
         let header = PublishHeader::new(topic, bytes).map_err(|_| too_large)?;
-        let outgoing = Outgoing::new(header, self.topic_field(index), Payload::Bytes(data));
+        let outgoing = Outgoing::new(header, self.topic_field(index), Payload::Bytes(data)).on_topic(number);
         let message = Message { id, topic: index, bytes: bytes as u32, handle: Some(outgoing) };
         self.router.publish(message, now, &mut self.actions).map_err(|error| match error {
             RouterError::Duplicate => PublishError::Duplicate,
@@ -94,7 +101,8 @@ impl Relay for OwnRelay {
     fn publish(&mut self, topic: String, data: Bytes, id: Option<Digest>) -> Result<(), PublishError> {
         let id = id.unwrap_or_else(|| message_id(&data));
         let now = self.shared.now();
-        self.shared.core().publish(&topic, data, id, now)
+        let number = self.shared.inbound.topic(&topic);
+        self.shared.core().publish(&topic, number, data, id, now)
     }
 
     fn subscribers(&self, topic: &str) -> usize {

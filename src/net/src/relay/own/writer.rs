@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use futures::AsyncWrite;
 use levada_router::Moment;
 
+use super::outgoing::Outgoing;
 use super::queue::{Frame, Link};
 
 /// Bytes written before the connection's other work gets its turn.
@@ -65,12 +66,13 @@ impl Writer {
         }
     }
 
-    /// Writes until the queue is empty and all is flushed, which gives `Pending` as well.
+    /// Writes until the queue is empty and all is flushed, which gives `Pending` as well; `sent` is told of each message that has gone.
     pub(crate) fn poll<S: AsyncWrite + Unpin>(
         &mut self,
         stream: &mut S,
         link: &Link,
         now: impl Fn() -> Moment,
+        sent: impl Fn(&Outgoing),
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         link.register(cx.waker());
@@ -93,7 +95,9 @@ impl Writer {
             }
             let (slices, count) = self.rest(frame);
             if count == 0 {
-                self.frame = None;
+                if let Some(Frame::Message(message)) = self.frame.take() {
+                    sent(&message);
+                }
                 continue;
             }
             let written = ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &slices[..count]))?;
@@ -122,7 +126,7 @@ mod tests {
     use levada_wire::gossipsub::PublishHeader;
 
     use super::*;
-    use crate::relay::own::outgoing::{Outgoing, Payload};
+    use crate::relay::own::outgoing::Payload;
     use crate::relay::own::queue::QueueLimits;
 
     const LIMITS: QueueLimits = QueueLimits {
@@ -172,7 +176,7 @@ mod tests {
 
     fn write(writer: &mut Writer, pipe: &mut Pipe, link: &Link) -> Poll<io::Result<()>> {
         let waker = noop_waker();
-        writer.poll(pipe, link, || Moment::ZERO, &mut Context::from_waker(&waker))
+        writer.poll(pipe, link, || Moment::ZERO, |_| {}, &mut Context::from_waker(&waker))
     }
 
     fn message(number: u8, bytes: usize) -> Outgoing {

@@ -232,8 +232,10 @@ impl Config {
         let environment = environment::read(&NODE, environment, &mut warnings, &mut errors);
         let file_name = flags.iter().chain(&environment).find(|given| given.key.name == "config-file");
         let file = match file_name.and_then(|given| Some((given.texts.first()?, &given.source))) {
-            // An empty name is a wrong value, which is reported with the others.
-            Some((name, source)) if !name.is_empty() => file::read(&NODE, Path::new(name), source, &mut errors),
+            // A name that is no path is a wrong value, which is reported with the others.
+            Some((name, source)) if Kind::Path.parse(name).is_some() => {
+                file::read(&NODE, Path::new(name), source, &mut errors)
+            }
             _ => Vec::new(),
         };
         let given = [flags, environment, file];

@@ -1,6 +1,7 @@
 //! Whole configurations, from arguments, environment and file to typed values.
 
 mod combinations;
+mod every_key;
 mod faults;
 mod forms;
 mod rendering;

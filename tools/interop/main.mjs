@@ -5,6 +5,7 @@ import "./lib/polyfill.mjs";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 
+import { clientChecks } from "./checks/clients.mjs";
 import { clusterChecks } from "./checks/cluster.mjs";
 import { filterChecks } from "./checks/filter.mjs";
 import { endCheck, startChecks } from "./checks/life.mjs";
@@ -69,6 +70,7 @@ async function checkWith(transport) {
     await filterChecks({ ...context, stack: light, transport: way });
     await serviceChecks({ ...context, stack: light, relay, transport: way });
   }
+  await clientChecks({ ...context, light, relay });
   await secureChecks({ report, binary, transport, tls, light, relay });
   report.abortWhen(levada.gone);
   await clusterChecks({ ...context, plain, light });

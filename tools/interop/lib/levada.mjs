@@ -150,7 +150,7 @@ function secureFlags({ key, certificate }) {
 }
 
 // The environment without settings of another node that would change this one.
-function cleanEnvironment() {
+export function cleanEnvironment() {
   const entries = Object.entries(process.env).filter(([name]) => !/^(LEVADA|WAKUNODE2)_/.test(name));
   return Object.fromEntries(entries);
 }

@@ -97,7 +97,8 @@ fn a_file_goes_to_five_nodes_and_back_within_a_memory_limit() {
     assert!(said.contains("on 3 of 5 nodes each"), "{said}");
     assert!(holders(&nodes, &folder.path().join("file.chunks")).iter().all(|count| *count >= 3));
     let (code, _, complaints) = ended(&mut get(folder.path(), "file.chunks", "back", &nodes.addresses()));
-    assert_eq!((code, complaints.as_str()), (Some(0), ""));
+    // The two nodes that a chunk need not be on may be asked for it first.
+    assert!(code == Some(0) && complaints.lines().all(|line| line.contains("not_found")), "{code:?} {complaints}");
     assert!(is_same(&folder.path().join("file"), &folder.path().join("back")));
     nodes.stop();
 }

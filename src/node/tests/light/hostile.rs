@@ -138,7 +138,7 @@ const WARM_UP_ROUNDS: usize = 4;
 const ROUNDS: usize = 8;
 
 /// What the allocator may keep of a round and not of the ones before.
-const GROWTH_BYTES_MAX: u64 = 16 << 20;
+const GROWTH_BYTES_MAX: u64 = 32 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_is_flat_while_hostile_clients_come_and_go() {

@@ -29,8 +29,9 @@ impl Ticks {
         let field = |number: usize| fields.get(number).copied().unwrap_or_default();
         let process = read_to_string("/proc/self/stat").unwrap_or_default();
         let after_name = process.rsplit(") ").next().unwrap_or_default();
-        // The 14th and 15th field of the line, and the third comes after the name: user and system.
-        let own = after_name.split(' ').skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+        // The 14th to 17th field of the line, and the third comes after the name: user and system, of the process and of its children
+        // that have ended, for some rows are measured by programs of their own.
+        let own = after_name.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
         Self {
             total: (0..8).map(field).sum(),
             busy: field(0) + field(1) + field(2) + field(5) + field(6),

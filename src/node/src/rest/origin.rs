@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 
 use super::error::Refusal;
@@ -14,7 +15,7 @@ const MAX_AGE_SECONDS: HeaderValue = HeaderValue::from_static("600");
 
 /// The origins of the flag.
 #[derive(Debug, Default)]
-pub(super) struct AllowedOrigins {
+struct AllowedOrigins {
     /// `*` alone: pages of every origin.
     every: bool,
     /// Lower-case, with wildcards; one without a scheme holds for `http` and for `https`.
@@ -22,7 +23,7 @@ pub(super) struct AllowedOrigins {
 }
 
 impl AllowedOrigins {
-    pub(super) fn new(patterns: &[String]) -> Self {
+    fn new(patterns: &[String]) -> Self {
         let patterns: Vec<String> = patterns.iter().map(|pattern| pattern.trim().to_ascii_lowercase()).collect();
         Self { every: patterns == ["*"], patterns }
     }
@@ -61,12 +62,17 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     fits[pattern.len()]
 }
 
-/// Refuses requests of pages that are not allowed, and tells browsers which are. Without the flag nothing is told, and browsers keep all
-/// pages of other origins away by themselves; programs that are no browser send no origin.
-pub(super) async fn check(State(allowed): State<Arc<AllowedOrigins>>, request: Request, next: Next) -> Response {
-    if allowed.patterns.is_empty() {
-        return next.run(request).await;
+/// The router behind a check of the pages that `patterns` allow. Without any nothing is checked nor told, and browsers keep all pages of other
+/// origins away by themselves; programs that are no browser send no origin.
+pub(super) fn checked<S: Clone + Send + Sync + 'static>(router: Router<S>, patterns: &[String]) -> Router<S> {
+    if patterns.is_empty() {
+        return router;
     }
+    router.layer(middleware::from_fn_with_state(Arc::new(AllowedOrigins::new(patterns)), check))
+}
+
+/// Refuses requests of pages that are not allowed, and tells browsers which are.
+async fn check(State(allowed): State<Arc<AllowedOrigins>>, request: Request, next: Next) -> Response {
     let mut origins = request.headers().get_all(header::ORIGIN).iter();
     let (origin, another) = (origins.next().cloned(), origins.next().is_some());
     if another {

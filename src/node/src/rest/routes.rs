@@ -10,21 +10,16 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 
 use super::error::Refusal;
-use super::origin::{self, AllowedOrigins};
+use super::origin;
 use super::table::{ADMIN, routes};
 use super::{Api, counters, text};
 
 /// The router of the REST API.
 pub(super) fn router(api: Arc<Api>) -> Router {
     let with_admin = api.backend.admin().is_some();
-    let allowed = AllowedOrigins::new(&api.options.allow_origin);
     let router = routes(with_admin).fold(Router::new(), |router, route| router.route(route.path, route.serve()));
-    router
-        .method_not_allowed_fallback(wrong_method)
-        .fallback(not_found)
-        .layer(middleware::from_fn_with_state(Arc::new(allowed), origin::check))
-        .layer(middleware::from_fn(count))
-        .with_state(api)
+    let router = router.method_not_allowed_fallback(wrong_method).fallback(not_found);
+    origin::checked(router, &api.options.allow_origin).layer(middleware::from_fn(count)).with_state(api)
 }
 
 pub(super) async fn count(request: Request, next: Next) -> Response {

@@ -10,8 +10,7 @@ use axum::routing::get;
 
 use super::backend::{ConnectionStatus, Health, HealthState, ProtocolHealth};
 use super::error::Refusal;
-use super::origin::{self, AllowedOrigins};
-use super::{Options, VERSION, routes, state, text};
+use super::{Options, VERSION, origin, routes, state, text};
 
 /// How long a client should wait before it asks again, in seconds.
 const RETRY_AFTER_S: &str = "1";
@@ -42,15 +41,13 @@ impl Gate {
 fn router(protocols: Vec<ProtocolHealth>, options: &Options) -> Router {
     let (node, connection) = (HealthState::Initializing, ConnectionStatus::Disconnected);
     let health = Arc::new(Health { node, connection, protocols });
-    let allowed = AllowedOrigins::new(&options.allow_origin);
-    Router::new()
+    let router = Router::new()
         .route("/health", get(async move || state::health_answer(&health)))
         .route("/version", get(async || VERSION))
         .route("/debug/v1/version", get(async || VERSION))
         .method_not_allowed_fallback(too_early)
-        .fallback(too_early)
-        .layer(middleware::from_fn_with_state(Arc::new(allowed), origin::check))
-        .layer(middleware::from_fn(routes::count))
+        .fallback(too_early);
+    origin::checked(router, &options.allow_origin).layer(middleware::from_fn(routes::count))
 }
 
 async fn too_early(method: Method, uri: Uri) -> Response {

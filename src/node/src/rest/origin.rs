@@ -62,8 +62,8 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     fits[pattern.len()]
 }
 
-/// The router behind a check of the pages that `patterns` allow. Without any nothing is checked nor told, and browsers keep all pages of other
-/// origins away by themselves; programs that are no browser send no origin.
+/// The router behind a check of the pages that `patterns` allow. Without any nothing is checked nor told, and browsers keep all pages of
+/// other origins away by themselves; programs that are no browser send no origin.
 pub(super) fn checked<S: Clone + Send + Sync + 'static>(router: Router<S>, patterns: &[String]) -> Router<S> {
     if patterns.is_empty() {
         return router;

@@ -106,6 +106,20 @@ impl<'a> Contest<'a> {
     }
 }
 
+impl Row {
+    /// Says what came out as soon as it has: the report comes with the last row, and some take minutes.
+    fn told(self) -> Self {
+        let Self { measure, unit, ours, bar, .. } = &self;
+        match (self.ratio, &self.rival_name) {
+            (Some(ratio), Some(rival)) => {
+                eprintln!("  {measure}: {ours:.2} {unit}, {ratio:.2} times as good as {rival}, bar {bar}");
+            }
+            _ => eprintln!("  {measure}: {ours:.2} {unit}, limit {bar}"),
+        }
+        self
+    }
+}
+
 /// A row from the samples of all contestants, ours first, as many of each, those of one round at the same place. Lower
 /// figures are better.
 pub fn contested(
@@ -134,6 +148,7 @@ pub fn contested(
         switches: None,
         all,
     }
+    .told()
 }
 
 /// A row without a rival: the figure must not exceed `limit`.
@@ -161,6 +176,7 @@ pub fn absolute(
         switches: None,
         all: Vec::new(),
     }
+    .told()
 }
 
 fn quantile(mut samples: Vec<f64>, part: f64) -> f64 {

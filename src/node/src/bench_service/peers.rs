@@ -93,7 +93,7 @@ async fn start_with(address: &Multiaddr, relay: bool, inbound: Arc<dyn Inbound>)
 }
 
 /// Takes no message of the relay.
-struct Deaf(Arc<Arena<WakuRecord>>);
+pub struct Deaf(pub Arc<Arena<WakuRecord>>);
 
 impl Inbound for Deaf {
     fn arena(&self) -> &Arc<Arena<WakuRecord>> {

@@ -9,16 +9,17 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use levada_archive::{Archive, ArchiveError, ArchiveMessage, ArchiveReader, InsertOutcome, MemoryArchive, Query};
-use levada_engine::{Arena, ArenaConfig, Drained, Held, Running};
+use levada_engine::{Arena, ArenaConfig, Drained, Running};
 use levada_net::exchange::{Reply, Service};
 use levada_net::store::{Pages, StoreBody, StoreFailure, StorePage, StoreRow, TERMS, serve};
-use levada_net::{Inbound, Multiaddr, NetConfig, NetHandle, NodeKey, PeerId, Refused};
+use levada_net::{Multiaddr, NetConfig, NetHandle, NodeKey, PeerId};
 use levada_stages::{filter, unix_ns};
 use levada_wire::hash::{Digest, message_hash};
 use levada_wire::waku::WakuRecord;
 use levada_wire::waku::store::{PROTOCOL, StoreRequest};
 use tokio::sync::watch;
 
+use crate::bench_service::peers::Deaf;
 use crate::node::bells;
 use crate::node::last_online::LastOnline;
 use crate::node::publish::{self, Tickets};
@@ -42,29 +43,13 @@ pub async fn until(mut so: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(PATIENCE, asking).await.expect("it came in time");
 }
 
-struct Nothing(Arc<Arena<WakuRecord>>);
-
-impl Inbound for Nothing {
-    fn arena(&self) -> &Arc<Arena<WakuRecord>> {
-        &self.0
-    }
-
-    fn topic(&self, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn offer(&self, _: Held<WakuRecord>) -> Result<(), Refused> {
-        Err(Refused::Dropped)
-    }
-}
-
 async fn network(static_peers: Vec<Multiaddr>) -> NetHandle {
     let mut config = NetConfig::new(NodeKey::generate());
     config.listen_address = Ipv4Addr::LOCALHOST.into();
     (config.tcp_port, config.websocket_port, config.relay) = (0, None, false);
     config.static_peers = static_peers;
     let arena = Arena::new(&ArenaConfig::with_budget(16 << 20, 1 << 10)).unwrap();
-    let (net, task) = levada_net::start(config, Arc::new(Nothing(arena))).await.unwrap();
+    let (net, task) = levada_net::start(config, Arc::new(Deaf(arena))).await.unwrap();
     tokio::spawn(task);
     net
 }

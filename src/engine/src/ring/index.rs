@@ -115,11 +115,7 @@ impl Producer {
         let cells = &self.shared.cells;
         // SAFETY: the cell is free, as in `push_many`.
         unsafe { cells.write_one(self.tail, index) };
-        self.tail = self.tail.wrapping_add(1);
-        if self.tail.is_multiple_of(LINE) && self.room() >= (WRITE_AHEAD + 1) * LINE {
-            cells.will_write(self.tail.wrapping_add(WRITE_AHEAD * LINE));
-        }
-        self.publish();
+        self.publish(1);
         true
     }
 
@@ -137,15 +133,17 @@ impl Producer {
         // SAFETY: the cells from `tail` on are free: the consumer has released them, which the acquire load in `look`
         // has seen, and it reads them only after the store below.
         unsafe { cells.write(self.tail, &indices[..count]) };
-        let end = self.head_cached.wrapping_add(cells.capacity());
-        ahead(self.tail, count, WRITE_AHEAD, end, |position| cells.will_write(position));
-        self.tail = self.tail.wrapping_add(count);
-        self.publish();
+        self.publish(count);
         count
     }
 
+    /// The next `count` cells are written.
     #[inline]
-    fn publish(&self) {
+    fn publish(&mut self, count: usize) {
+        let cells = &self.shared.cells;
+        let end = self.head_cached.wrapping_add(cells.capacity());
+        ahead(self.tail, count, WRITE_AHEAD, end, |position| cells.will_write(position));
+        self.tail = self.tail.wrapping_add(count);
         // Pairs with the acquire load of `tail` in `Consumer::look`: cells, and what the indices stand for, are
         // visible.
         self.shared.tail.store(self.tail, Release);
@@ -182,24 +180,25 @@ impl Consumer {
     #[inline]
     pub fn pop_batch(&mut self, indices: &mut [u32]) -> usize {
         match indices {
-            [index] => self.pop().map(|popped| *index = popped).map_or(0, |()| 1),
+            [index] => match self.pop() {
+                Some(popped) => {
+                    *index = popped;
+                    1
+                }
+                None => 0,
+            },
             _ => self.pop_many(indices),
         }
     }
 
     #[inline]
-    pub fn pop(&mut self) -> Option<u32> {
+    fn pop(&mut self) -> Option<u32> {
         if self.known(1) == 0 {
             return None;
         }
-        let cells = &self.shared.cells;
         // SAFETY: the cell was written, as in `pop_many`.
-        let index = unsafe { cells.read_one(self.head) };
-        self.head = self.head.wrapping_add(1);
-        if self.head.is_multiple_of(LINE) && self.tail_cached.wrapping_sub(self.head) >= (READ_AHEAD + 1) * LINE {
-            cells.will_read(self.head.wrapping_add(READ_AHEAD * LINE));
-        }
-        self.give_back();
+        let index = unsafe { self.shared.cells.read_one(self.head) };
+        self.pass(1);
         Some(index)
     }
 
@@ -214,10 +213,17 @@ impl Consumer {
         // SAFETY: the cells up to `tail_cached` were written before the release store that `look` has acquired; the
         // producer writes them again only after it has acquired the store in `give_back`.
         unsafe { cells.read(self.head, &mut indices[..count]) };
+        self.pass(count);
+        count
+    }
+
+    /// The next `count` cells are read.
+    #[inline]
+    fn pass(&mut self, count: usize) {
+        let cells = &self.shared.cells;
         ahead(self.head, count, READ_AHEAD, self.tail_cached, |position| cells.will_read(position));
         self.head = self.head.wrapping_add(count);
         self.give_back();
-        count
     }
 
     #[inline]

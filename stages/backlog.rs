@@ -60,10 +60,11 @@ impl Backlog {
         fits
     }
 
-    /// Takes `bytes` into account whatever waits already.
-    fn enter(&self, bytes: u64) {
+    /// Takes `bytes` into account whatever waits already; always true.
+    fn enter(&self, bytes: u64) -> bool {
         self.envelopes.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
+        true
     }
 
     /// The archive is done with messages, well or ill.
@@ -94,6 +95,17 @@ impl BacklogStage {
     pub fn new(backlog: Arc<Backlog>) -> Self {
         Self { backlog }
     }
+
+    /// Whether a message that came at the time `now` is one to be archived; counts why it is not.
+    fn is_eligible(&self, record: &WakuRecord, now: i64) -> bool {
+        match eligible(record.timestamp, record.ephemeral, now) {
+            Ok(()) => return true,
+            Err(Ineligible::Ephemeral) => self.backlog.ephemeral.add(1),
+            Err(Ineligible::TooOld) => self.backlog.too_old.add(1),
+            Err(Ineligible::Future) => self.backlog.future.add(1),
+        }
+        false
+    }
 }
 
 const STORE: usize = 0;
@@ -112,27 +124,12 @@ impl Stage<WakuRecord> for BacklogStage {
         let now = crate::unix_ns();
         for envelope in batch {
             let (record, bytes) = (envelope.record(), envelope.slot_bytes() as u64);
-            if record.origin == Origin::Push {
-                ports.send(SKIP, envelope);
-                continue;
-            }
-            let is_history = record.origin == Origin::Resume;
-            let store =
-                match eligible(record.timestamp, record.ephemeral, if is_history { record.timestamp } else { now }) {
-                    Ok(()) if is_history => {
-                        self.backlog.enter(bytes);
-                        true
-                    }
-                    Ok(()) => self.backlog.admit(bytes),
-                    Err(reason) => {
-                        match reason {
-                            Ineligible::Ephemeral => self.backlog.ephemeral.add(1),
-                            Ineligible::TooOld => self.backlog.too_old.add(1),
-                            Ineligible::Future => self.backlog.future.add(1),
-                        }
-                        false
-                    }
-                };
+            // What another archive judged when it was new came at its own time.
+            let store = match record.origin {
+                Origin::Push => false,
+                Origin::Resume => self.is_eligible(record, record.timestamp) && self.backlog.enter(bytes),
+                Origin::Gossip | Origin::Publish => self.is_eligible(record, now) && self.backlog.admit(bytes),
+            };
             ports.send(if store { STORE } else { SKIP }, envelope);
         }
     }

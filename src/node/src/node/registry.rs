@@ -173,7 +173,7 @@ fn payload_copied_bytes() -> u64 {
 fn archive(table: Metrics, shared: &Shared) -> Metrics {
     let archived = || shared.archived.clone();
     let backlog = || shared.backlog.clone();
-    let (stored, duplicates, failed, put_off, transactions, insert_ns) =
+    let (stored, duplicates, failed, put_off, transactions, inserts) =
         (archived(), archived(), archived(), archived(), archived(), archived());
     let dropped = archived();
     let (waiting, full, ephemeral, too_old, future) = (backlog(), backlog(), backlog(), backlog(), backlog());
@@ -223,9 +223,7 @@ fn archive(table: Metrics, shared: &Shared) -> Metrics {
             put_off.put_off.value()
         })
         .counter("levada_archive_transactions", "Transactions", move || transactions.transactions.value())
-        .counter("levada_archive_insert_seconds", "Time spent in transactions", move || {
-            insert_ns.insert_ns.value() as f64 / 1e9
-        })
+        .counter("levada_archive_insert_seconds", "Time spent in transactions", move || inserts.inserts.observed().sum)
         .gauge("levada_archive_backlog_bytes", "Bytes waiting for the archive", move || waiting.bytes())
         .counter("levada_archive_queries", "Queries of the archive, of peers and by REST", || {
             levada_archive::counters::QUERIES.value()

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use levada_engine::{BatchLimit, Histogram, Stage, Steps};
 use levada_wire::hash::Hex;
-use levada_wire::waku::{TopicTable, WakuRecord};
+use levada_wire::waku::{TopicRows, TopicTable, WakuRecord};
 
 use crate::{Messages, Ports};
 
@@ -20,8 +20,7 @@ const PAYLOAD_STEPS: Steps = Steps::new(
 /// Counts per pubsub topic, shared by all lanes.
 #[derive(Debug)]
 pub struct TopicTraffic {
-    topics: Arc<TopicTable>,
-    rows: Box<[Row]>,
+    rows: TopicRows<Row>,
     payload_bytes: Histogram,
 }
 
@@ -46,10 +45,9 @@ pub struct Traffic<'a> {
 }
 
 impl TopicTraffic {
-    /// Room for `topics_max` topics of `topics`.
-    pub fn new(topics: Arc<TopicTable>, topics_max: usize) -> Self {
-        let rows = (0..topics_max).map(|_| Row::default()).collect();
-        Self { topics, rows, payload_bytes: Histogram::new(PAYLOAD_STEPS) }
+    /// Counts for the topics of `topics`.
+    pub fn new(topics: Arc<TopicTable>) -> Self {
+        Self { rows: TopicRows::new(topics), payload_bytes: Histogram::new(PAYLOAD_STEPS) }
     }
 
     /// How long the payloads of accepted messages are, shown in kB.
@@ -59,7 +57,7 @@ impl TopicTraffic {
 
     fn count(&self, topic: u32, bytes: u64, payload_bytes: u64) {
         self.payload_bytes.observe(payload_bytes);
-        if let Some(row) = self.rows.get(topic as usize) {
+        if let Some(row) = self.rows.get(topic) {
             row.messages.fetch_add(1, Relaxed);
             row.bytes.fetch_add(bytes, Relaxed);
             row.bytes_max.fetch_max(bytes, Relaxed);
@@ -68,11 +66,10 @@ impl TopicTraffic {
 
     /// One row per topic that is known.
     pub fn rows(&self) -> impl Iterator<Item = Traffic<'_>> + '_ {
-        self.rows.iter().enumerate().map_while(|(id, row)| {
-            let topic = self.topics.name(u32::try_from(id).ok()?)?;
+        self.rows.rows().map(|(topic, row)| {
             let (messages, bytes, bytes_max) =
                 (row.messages.load(Relaxed), row.bytes.load(Relaxed), row.bytes_max.load(Relaxed));
-            Some(Traffic { topic, messages, bytes, bytes_max })
+            Traffic { topic, messages, bytes, bytes_max }
         })
     }
 }

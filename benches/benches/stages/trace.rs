@@ -15,7 +15,7 @@ pub fn trace(criterion: &mut Criterion) {
     let mut comparison = Comparison::new(criterion, "stage_trace", SMALL.len() as u64);
     let slots = Slots::new(&SMALL);
     let plain = slots.plain();
-    let traffic = Arc::new(TopicTraffic::new(slots.topics.clone(), 1));
+    let traffic = Arc::new(TopicTraffic::new(slots.topics.clone()));
     let mut stage = Through::new(slots, Trace::new(traffic));
     comparison.bench("stage", move |iterations| repeat(iterations, || stage.pass(as_it_is, ticket)));
     let mut empty = Through::empty(Slots::new(&SMALL));

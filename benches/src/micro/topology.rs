@@ -154,7 +154,7 @@ fn draw(
     layout: Layout,
 ) -> Result<(Topology<WakuRecord>, Vec<Waker>), TopologyError> {
     let mut drawing = TopologyBuilder::placed(arena.clone(), layout.placement);
-    let traffic = Arc::new(TopicTraffic::new(shared.topics.clone(), 1));
+    let traffic = Arc::new(TopicTraffic::new(shared.topics.clone()));
     let validated = Arc::new(ValidateCounters::default());
     let pushed = Arc::new(SeenSet::new(HASHES_MAX, seen::WINDOW));
     let mut wakers = Vec::new();

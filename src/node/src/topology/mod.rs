@@ -104,7 +104,7 @@ impl Shared {
             seen: Arc::new(SeenSet::new(IDS_MAX, WINDOW)),
             validated: Arc::default(),
             signed: Arc::default(),
-            traffic: Arc::new(TopicTraffic::new(topics.clone(), TOPICS_MAX)),
+            traffic: Arc::new(TopicTraffic::new(topics.clone())),
             kept: Arc::new(TopicCounts::new(topics.clone())),
             topics,
             subscriptions: Arc::new(Subscriptions::new(filter)),

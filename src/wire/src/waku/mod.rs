@@ -10,12 +10,12 @@ pub mod peer_exchange;
 mod record;
 pub mod sharding;
 pub mod store;
-mod topic_counts;
+mod topic_rows;
 mod topic_table;
 pub mod topics;
 
 pub use crate::Span;
 pub use message::{Message, MessageSpans};
 pub use record::{Origin, RejectReason, Verdict, WakuRecord};
-pub use topic_counts::TopicCounts;
+pub use topic_rows::{TopicCounts, TopicRows};
 pub use topic_table::{TOPIC_BYTES_MAX, TopicTable};

@@ -18,6 +18,7 @@ use levada_wire::noise;
 use levada_wire::waku::Message;
 use levada_wire::waku::filter::{FilterSubscribeRequest, FilterSubscribeResponse, FilterSubscribeType, push_trailer};
 use levada_wire::waku::lightpush::{LightpushRequest, LightpushResponse, PushRequest, PushResponse, PushResult};
+use levada_wire::waku::metadata::Metadata;
 use levada_wire::waku::peer_exchange::{PeerExchangeQuery, PeerExchangeResponse};
 use levada_wire::waku::store::{Entry, ResponseStatus, StoreRequest};
 
@@ -71,9 +72,10 @@ fn chunk_messages() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A request and an answer of store, of lightpush in both versions, and of peer exchange.
+/// A request and an answer of store, of lightpush in both versions, and of peer exchange, and a node's metadata.
 fn services() -> Vec<Vec<u8>> {
     let mut seeds = vec![Vec::new(); 8];
+    seeds.push(Metadata { cluster_id: Some(1), shards: vec![0, 7, 300] }.encode());
     let query = StoreRequest {
         request_id: "r",
         include_data: true,

@@ -7,6 +7,7 @@ use fuzz::tree::Kind::{Bytes, Message as Nested, Number};
 use fuzz::tree::Shape;
 use levada_wire::error::{ServiceError, WireError};
 use levada_wire::waku::lightpush::{LightpushRequest, LightpushResponse, PushRequest, PushResponse};
+use levada_wire::waku::metadata::{METADATA_BYTES_MAX, Metadata};
 use levada_wire::waku::peer_exchange::{PeerExchangeQuery, PeerExchangeResponse};
 use levada_wire::waku::store::{StoreRequest, StoreResponse};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
@@ -72,6 +73,7 @@ fuzz_target!(|data: &[u8]| {
     store(data);
     lightpush(data);
     peer_exchange(data);
+    metadata(data);
 });
 
 fn store(data: &[u8]) {
@@ -146,6 +148,15 @@ fn peer_exchange(data: &[u8]) {
         let mut out = Vec::new();
         read.encode(&mut out);
         assert_eq!(PeerExchangeResponse::decode(&out), Ok(read));
+    }
+}
+
+/// Not all shards that can be read can be told, but the first ones always are.
+fn metadata(data: &[u8]) {
+    if let Ok(read) = Metadata::decode(data) {
+        let (told, out) = (read.told().1, read.encode());
+        assert!(out.len() <= METADATA_BYTES_MAX, "{} bytes", out.len());
+        assert_eq!(Metadata::decode(&out), Ok(Metadata { shards: read.shards[..told].to_vec(), ..read }));
     }
 }
 

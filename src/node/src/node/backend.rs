@@ -22,6 +22,7 @@ use crate::node::ingress::Ingress;
 use crate::node::light_clients::LightClients;
 use crate::node::operator::Operator;
 use crate::node::publish::{self, SizeLimits, Tickets};
+use crate::node::resume::ResumeCounters;
 use crate::node::store::Store;
 use crate::node::subscriptions::Subscriptions;
 use crate::rest::{
@@ -45,6 +46,8 @@ pub struct NodeBackend {
     pub subscriptions: Arc<Subscriptions>,
     /// The archive's readers; `None` without an archive.
     pub store: Option<Store>,
+    /// What is fetched from other archives.
+    pub resumed: Arc<ResumeCounters>,
     /// The network.
     pub net: NetHandle,
     /// The cluster of every topic.
@@ -198,7 +201,8 @@ impl Backend for NodeBackend {
                 Err(_) => HealthState::EventLoopLagging,
             };
             let (census, served) = (census.unwrap_or_default(), self.net.exchange().protocols());
-            let parts = Parts { relay: self.relay, store: self.store.is_some(), served: &served, census: &census };
+            let (store, resuming) = (self.store.is_some(), self.resumed.is_running());
+            let parts = Parts { relay: self.relay, store, resuming, served: &served, census: &census };
             let protocols = match node {
                 HealthState::ShuttingDown => health::all_in(node, parts.protocols()),
                 // Relay serves publishers and the archive without peers, so the node as a whole is ready.

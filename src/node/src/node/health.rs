@@ -18,7 +18,7 @@ const NO_RELAY_PEERS: &str = "Node has no relay peers to fullfill push requests"
 /// The protocols of a node that starts.
 pub fn starting(config: &Config) -> Vec<ProtocolHealth> {
     let (served, census) = (services::mounted(config), Census::default());
-    let parts = Parts { relay: config.relay, store: config.store, served: &served, census: &census };
+    let parts = Parts { relay: config.relay, store: config.store, resuming: false, served: &served, census: &census };
     all_in(HealthState::Initializing, parts.protocols())
 }
 
@@ -36,6 +36,8 @@ pub struct Parts<'a> {
     pub relay: bool,
     /// Whether there is an archive.
     pub store: bool,
+    /// Whether the archive is still being given what it missed.
+    pub resuming: bool,
     /// The protocols that are served.
     pub served: &'a [&'a str],
     /// Who is connected.
@@ -61,7 +63,11 @@ impl Parts<'_> {
         let legacy = by_relay("Legacy Lightpush", lightpush::PROTOCOL_V2, NO_RELAY_PEERS);
         let filter_why = "Relay is not ready, filter will not be able to sort out messages";
         let filter = by_relay("Filter", filter::SUBSCRIBE_PROTOCOL, filter_why);
-        let store = if self.store { ready("Store") } else { unmounted("Store") };
+        let store = match (self.store, self.resuming) {
+            (false, _) => unmounted("Store"),
+            (true, true) => synchronizing("Store", "Missed messages are still being fetched from another archive"),
+            (true, false) => ready("Store"),
+        };
         let px = if self.serves(peer_exchange::PROTOCOL) { ready("Peer Exchange") } else { unmounted("Peer Exchange") };
         let client = |name, own: bool, protocol, why| {
             if own || self.connected(protocol) { ready(name) } else { not_ready(name, why) }
@@ -111,6 +117,11 @@ fn ready(name: &'static str) -> ProtocolHealth {
 
 fn unmounted(name: &'static str) -> ProtocolHealth {
     ProtocolHealth { name, state: HealthState::NotMounted, description: None }
+}
+
+/// It serves what it has.
+fn synchronizing(name: &'static str, why: &str) -> ProtocolHealth {
+    ProtocolHealth { name, state: HealthState::Synchronizing, description: Some(why.to_owned()) }
 }
 
 fn not_ready(name: &'static str, why: &str) -> ProtocolHealth {

@@ -218,6 +218,7 @@ impl Node {
             topics: shared.topics.clone(),
             subscriptions: asked.subscriptions.clone(),
             store: asked.store.clone(),
+            resumed: Arc::default(),
             net: net.clone(),
             cluster_id: config.cluster_id,
             num_shards_in_network: config.num_shards_in_network,
@@ -245,6 +246,7 @@ impl Node {
         let records = Arc::default();
         services::serve(config, &mut backend, &records);
         let resumed = self.resume(config, &asked);
+        backend.resumed = resumed.clone();
         let shards = subscriptions.shards();
         let discovery = Arc::new(Discovery::start(config, key, &self.net, &records, shards).await?);
         let discovery_counters = discovery.counters().clone();

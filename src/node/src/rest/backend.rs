@@ -237,7 +237,7 @@ pub struct ProtocolHealth {
 pub enum HealthState {
     /// Starting.
     Initializing,
-    /// Catching up with messages it missed.
+    /// Serving, and still catching up with what it missed.
     Synchronizing,
     /// Serving.
     Ready,

@@ -220,6 +220,7 @@ async fn a_resume_that_was_interrupted_is_taken_up_by_the_next_start() {
         let node = Node::start(folder.path(), &flags);
         server.let_in.send_replace(1);
         until(async || server.asked().len() == 2).await;
+        assert_eq!(health(&node), ("READY".to_owned(), "SYNCHRONIZING".to_owned()));
         if killed {
             node.kill();
         } else {
@@ -230,10 +231,19 @@ async fn a_resume_that_was_interrupted_is_taken_up_by_the_next_start() {
         let mut node = Node::start(folder.path(), &flags);
         server.let_in.send_replace(usize::MAX);
         node.await_log("the archive is resumed");
+        until(async || health(&node).1 == "READY").await;
         assert_eq!(all_hashes(node.rest()), once(&hashes));
         assert_eq!(server.asked()[2], time(&rows[99]) - 20 * SECOND, "it goes on where it was");
         assert_eq!(Scrape::of(node.metrics()).value(ARCHIVED), 150);
     }
+}
+
+/// What `/health` says of the node, and of its archive.
+fn health(node: &Node) -> (String, String) {
+    let health = http::Client::new(node.rest()).get("/health").json();
+    let protocols = health["protocolsHealth"].as_array().unwrap();
+    let store = protocols.iter().find_map(|protocol| protocol["Store"].as_str()).unwrap();
+    (health["nodeHealth"].as_str().unwrap().to_owned(), store.to_owned())
 }
 
 struct Refusing;
@@ -255,6 +265,9 @@ async fn a_node_whose_store_node_refuses_works_without_what_it_missed() {
     node.await_log("resuming the archive failed; it is tried again");
     if is_deep {
         node.await_log("the node goes on, and the next start tries again");
+        until(async || health(&node).1 == "READY").await;
+    } else {
+        assert_eq!(health(&node), ("READY".to_owned(), "SYNCHRONIZING".to_owned()));
     }
     let hashes = publish(&node, 0..3);
     assert_eq!(all_hashes(node.rest()), once(&hashes));

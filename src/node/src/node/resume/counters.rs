@@ -1,10 +1,11 @@
 //! What a resume counts.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use levada_engine::Counter;
 
-/// Shared with the metrics.
+/// Shared with the metrics, and with the health of the archive.
 #[derive(Debug, Default)]
 pub struct ResumeCounters {
     /// Messages that were fetched and are in the archive now.
@@ -20,6 +21,16 @@ pub struct ResumeCounters {
     /// Tries that failed.
     pub failures: Counter,
     missing_seconds: AtomicU64,
+    is_running: AtomicBool,
+}
+
+/// A resume is running until this is dropped, however it ends.
+pub(super) struct Run(Arc<ResumeCounters>);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Relaxed);
+    }
 }
 
 impl ResumeCounters {
@@ -31,6 +42,17 @@ impl ResumeCounters {
     /// Seconds of messages that are still to be fetched; 0 once they are here, or if nobody fetches.
     pub fn missing_seconds(&self) -> u64 {
         self.missing_seconds.load(Relaxed)
+    }
+
+    /// Notes that a resume has begun.
+    pub(super) fn run(self: &Arc<Self>) -> Run {
+        self.is_running.store(true, Relaxed);
+        Run(self.clone())
+    }
+
+    /// Whether missed messages are being fetched, or the next try is waited for.
+    pub fn is_running(&self) -> bool {
+        self.is_running.load(Relaxed)
     }
 
     /// All messages so far, whatever became of them.

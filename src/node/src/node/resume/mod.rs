@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 pub use counters::ResumeCounters;
+use counters::Run;
 use error::ResumeError;
 pub use feed::Feed;
 use peer::Choice;
@@ -87,7 +88,9 @@ impl Resume {
     /// Begins, and ends when `stopped` does.
     pub fn start(parts: Parts, stopped: impl Future<Output = ()> + Send + 'static) -> Self {
         let (last_online, is_complete) = (parts.last_online.clone(), Arc::new(AtomicBool::new(false)));
-        let task = tokio::spawn(run(parts, is_complete.clone(), stopped));
+        // Noted before the task runs: a node that is ready to answer says that it is behind.
+        let running = parts.feed.counters.run();
+        let task = tokio::spawn(run(parts, running, is_complete.clone(), stopped));
         Self { task, last_online, is_complete }
     }
 
@@ -108,7 +111,7 @@ impl Resume {
 }
 
 /// Resumes, and then keeps the time. One that is not finished leaves the time where it is: the next start goes on from there.
-async fn run(parts: Parts, is_complete: Arc<AtomicBool>, stopped: impl Future<Output = ()>) {
+async fn run(parts: Parts, running: Run, is_complete: Arc<AtomicBool>, stopped: impl Future<Output = ()>) {
     tokio::pin!(stopped);
     let mut work = Work { parts, failed: None, from: None };
     let finished = tokio::select! {
@@ -118,6 +121,7 @@ async fn run(parts: Parts, is_complete: Arc<AtomicBool>, stopped: impl Future<Ou
             return;
         }
     };
+    drop(running);
     if !finished {
         return;
     }

@@ -99,7 +99,9 @@ async fn a_store_node_that_refuses_is_tried_three_times_and_then_the_node_goes_o
     let server = Server::answering(|_, _| Err(StoreFailure::Unavailable)).await;
     let rig = Rig::new(&[&server], Some(last_online.clone())).await;
     let resume = rig.start();
+    assert!(rig.counters.is_running());
     until(async || resume.task.is_finished()).await;
+    assert!(!rig.counters.is_running());
     assert_eq!((rig.counters.failures.value(), server.asked().len()), (3, 3));
     assert!(rig.counters.missing_seconds() >= 6 * 3_600 && !resume.is_complete());
     assert_eq!(rig.stop(resume, unix_ns()).await, Drained::Complete);

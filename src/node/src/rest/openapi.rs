@@ -66,8 +66,30 @@ fn method(operation: &Operation) -> Value {
         method.insert("requestBody".to_owned(), body);
     }
     let answers = operation.answers.iter().map(|answer| (answer.status.to_string(), response(answer)));
-    method.insert("responses".to_owned(), Map::from_iter(answers).into());
+    let mut answers = Map::from_iter(answers);
+    if operation.needs_node {
+        let own = answers.remove(TOO_EARLY).unwrap_or_else(|| json!({"description": "", "content": {}}));
+        answers.insert(TOO_EARLY.to_owned(), or_too_early(own));
+    }
+    method.insert("responses".to_owned(), answers.into());
     method.into()
+}
+
+/// The status of what is asked too early.
+const TOO_EARLY: &str = "503";
+
+/// What it means.
+pub(super) const INITIALIZING: &str = "The node is initializing; GET /health says when it is ready.";
+
+/// The 503 of a method, whatever else it stands for, also as it is while the node starts.
+fn or_too_early(mut response: Value) -> Value {
+    let meaning = format!("{} {INITIALIZING}", response["description"].as_str().unwrap_or_default());
+    response["description"] = meaning.trim_start().into();
+    response["content"]["text/plain"] = json!({"schema": {"type": "string"}});
+    response["headers"] = json!({
+        "Retry-After": {"description": "While the node is initializing: seconds to wait.", "schema": {"type": "integer"}},
+    });
+    response
 }
 
 fn response(answer: &Answer) -> Value {

@@ -24,6 +24,7 @@ const VERSION_OF: &[Operation] = &[Operation {
     summary: "The version of the node.",
     mount: || get(async || VERSION),
     answers: &[in_text(200, "The version, such as v0.1.0.")],
+    needs_node: false,
     ..Operation::PLAIN
 }];
 
@@ -34,6 +35,7 @@ pub(super) const ROUTES: &[Route] = &[
             summary: "How the node and each of its protocols are.",
             mount: || get(health),
             answers: &[in_json(200, "Health", "The state of the node, of its connections and of each protocol.")],
+            needs_node: false,
             ..Operation::PLAIN
         }],
     },

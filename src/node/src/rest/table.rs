@@ -33,10 +33,12 @@ pub(super) struct Operation {
     pub(super) parameters: &'static [Parameter],
     /// The schema of its JSON body, if it has one.
     pub(super) body: Option<&'static str>,
-    /// Every status that it gives.
+    /// Every status that it gives once the node is there.
     pub(super) answers: &'static [Answer],
     /// Whether a GET changes something, so that HEAD, which a client may send for any GET, must be refused.
     pub(super) drains: bool,
+    /// Whether it is refused while the node is initializing, as nearly all are (`starting.rs`).
+    pub(super) needs_node: bool,
 }
 
 impl Operation {
@@ -49,6 +51,7 @@ impl Operation {
         body: None,
         answers: &[],
         drains: false,
+        needs_node: true,
     };
 }
 

@@ -34,6 +34,7 @@ const SHARD_0: &str = "%2Fwaku%2F2%2Frs%2F0%2F0";
 struct Answer {
     status: u16,
     allow: Option<String>,
+    retry_after: Option<String>,
     content_type: String,
     text: String,
 }
@@ -71,10 +72,16 @@ async fn ask(router: Router, method: &str, path: &str, body: impl Into<Body>) ->
     let request = Request::builder().method(method).uri(path).body(body.into()).expect("the request is well formed");
     let response = router.oneshot(request).await.expect("the router never fails");
     let header = |name: &str| response.headers().get(name).map(|value| value.to_str().expect("ASCII").to_owned());
-    let (status, allow) = (response.status().as_u16(), header("allow"));
+    let (status, allow, retry_after) = (response.status().as_u16(), header("allow"), header("retry-after"));
     let content_type = header("content-type").unwrap_or_default();
     let body = to_bytes(response.into_body(), usize::MAX).await.expect("the body is in memory");
-    Answer { status, allow, content_type, text: String::from_utf8(body.into()).expect("answers are UTF-8") }
+    Answer {
+        status,
+        allow,
+        retry_after,
+        content_type,
+        text: String::from_utf8(body.into()).expect("answers are UTF-8"),
+    }
 }
 
 async fn get(node: &Arc<MemoryNode>, path: &str) -> Answer {

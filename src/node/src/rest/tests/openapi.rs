@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{MemoryNode, admin, ask, cases, get, send};
+use crate::rest::openapi::INITIALIZING;
+use crate::rest::starting::Gate;
 use crate::rest::{Api, Options, ServerLimits, routes};
 
 /// A body that never comes is not waited for long.
@@ -21,14 +23,15 @@ async fn description(with_admin: bool) -> Value {
     get(&node, "/openapi.json").await.json()
 }
 
-/// Every method, path and status that is described.
+/// Every method, path and status that is described of a node that is ready.
 fn described(description: &Value) -> BTreeSet<(String, String, u16)> {
     let mut all = BTreeSet::new();
     for (path, methods) in description["paths"].as_object().expect("an object") {
         for (method, operation) in
             methods.as_object().expect("an object").iter().filter(|(name, _)| *name != "parameters")
         {
-            for status in operation["responses"].as_object().expect("an object").keys() {
+            let responses = operation["responses"].as_object().expect("an object");
+            for (status, _) in responses.iter().filter(|(_, response)| response["description"] != INITIALIZING) {
                 all.insert((method.to_uppercase(), path.clone(), status.parse().expect("a status")));
             }
         }
@@ -54,6 +57,28 @@ async fn every_described_status_is_given_and_no_other() {
     assert!(missing.is_empty(), "described, and given to no request of the cases: {missing:#?}");
     let undescribed: Vec<_> = given.difference(&described).collect();
     assert!(undescribed.is_empty(), "given, and not described: {undescribed:#?}");
+}
+
+#[tokio::test]
+async fn what_a_node_refuses_while_it_starts_is_described_and_nothing_else() {
+    let description = description(true).await;
+    let gate = Gate::new(Vec::new(), &Options::default());
+    let mut answered = BTreeSet::new();
+    for (method, path) in routes() {
+        let answer = ask(gate.router(), method, &path.replace(['{', '}'], ""), "").await;
+        let described = &description["paths"][path][method.to_lowercase()]["responses"]["503"];
+        let meaning = described["description"].as_str().unwrap_or_default();
+        assert_eq!(answer.status == 503, meaning.ends_with(INITIALIZING), "{method} {path}: {meaning}");
+        if answer.status == 503 {
+            answer.refuses(503, &[method, "is not available while the node is initializing", "/health"]);
+            assert!(described["content"]["text/plain"].is_object() && answer.retry_after.is_some(), "{method} {path}");
+            assert!(described["headers"]["Retry-After"].is_object(), "{method} {path}");
+        } else {
+            assert_eq!(answer.status, 200, "{method} {path}");
+            answered.insert(path);
+        }
+    }
+    assert_eq!(answered, BTreeSet::from(["/debug/v1/version", "/health", "/version"]));
 }
 
 #[tokio::test]

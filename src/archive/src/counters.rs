@@ -1,9 +1,12 @@
 //! What all archives of the process did, counted where it happens and always.
 
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use levada_engine::{Counter, Histogram, Steps};
 
+use crate::postgres::task;
+pub use crate::postgres::task::TaskTimes;
 use crate::{ArchiveError, Dropped, InsertOutcome};
 
 /// Messages stored; for SQLite in a file, counted after the disk has them.
@@ -56,6 +59,14 @@ pub static INSERT_FAILURES_CORRUPT: Counter = Counter::new();
 pub static INSERT_FAILURES_IO: Counter = Counter::new();
 /// Batches that failed for any other reason.
 pub static INSERT_FAILURES_OTHER: Counter = Counter::new();
+
+/// Payload of the message stored last in a PostgreSQL database, in bytes.
+pub static LAST_DATABASE_PAYLOAD_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// What PostgreSQL databases were asked, by its kind.
+pub fn database_tasks() -> impl Iterator<Item = TaskTimes> {
+    task::times()
+}
 
 /// The insert failures by kind, as label values and counts of batches.
 pub fn insert_failures() -> [(&'static str, u64); 5] {

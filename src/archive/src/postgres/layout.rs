@@ -10,6 +10,7 @@ use super::dialect::{Dialect, LEVADA, NWAKU};
 use super::driver::Failure;
 use super::nwaku::NwakuWriter;
 use super::session::Session;
+use super::task::Task;
 use super::writer::LevadaWriter;
 use crate::counters::InsertTally;
 use crate::{ArchiveMessage, Dropped, Retention};
@@ -85,7 +86,11 @@ pub(super) trait Writer: Send {
         match self.store_once(messages, patience, tally) {
             // Retention dropped a partition that was known here, or another node has cut a table into partitions.
             Err(Failure::Database(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
-                self.session().run(patience, |client| async move { client.batch_execute("ROLLBACK").await })?;
+                self.session().run(
+                    Task::Undo,
+                    patience,
+                    |client| async move { client.batch_execute("ROLLBACK").await },
+                )?;
                 self.forget_partitions();
                 self.make_partitions(messages)?;
                 self.store_once(messages, patience, tally)

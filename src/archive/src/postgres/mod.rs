@@ -19,15 +19,17 @@ mod query;
 mod retention;
 mod schema;
 mod session;
+pub(crate) mod task;
 mod tls;
 mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::counters::{InsertTally, count_query, count_retention};
+use crate::counters::{InsertTally, LAST_DATABASE_PAYLOAD_BYTES, count_query, count_retention};
 use crate::spill::Spill;
 use crate::{
     Archive, ArchiveError, ArchiveMessage, ArchiveReader, Dropped, InsertOutcome, Key, PAYLOAD_BYTES_MAX, Page, Query,
@@ -41,6 +43,7 @@ use outage::Line;
 use partition::HOUR_NS;
 use pool::Pool;
 use session::Session;
+use task::Task;
 
 /// Bytes that wait in the local log at most, unless said otherwise: 256 MiB.
 pub const STORE_BACKLOG_BYTES_DEFAULT: u64 = 256 << 20;
@@ -168,6 +171,8 @@ impl Archive for PostgresArchive {
             return tally.publish(Ok(()));
         }
         if let Some(Ok(())) = self.with_writer(|writer| writer.store(&messages, INSERT_PATIENCE, &mut tally)) {
+            // The counts of a batch say of no single message how large it is.
+            LAST_DATABASE_PAYLOAD_BYTES.store(messages[messages.len() - 1].payload.len() as u64, Relaxed);
             return tally.publish(Ok(()));
         }
         let spilled = self.line.spill(&messages, &mut tally);
@@ -191,7 +196,7 @@ impl Archive for PostgresArchive {
         self.line.clear(&self.options.backlog_folder)?;
         let clear = self.options.schema.dialect().clear;
         let truncate = |writer: &mut dyn Writer| {
-            writer.session().run(QUERY_PATIENCE, |client| async move { client.batch_execute(clear).await })
+            writer.session().run(Task::Undo, QUERY_PATIENCE, |client| async move { client.batch_execute(clear).await })
         };
         self.with_writer(truncate).unwrap_or_else(|| Err(self.away()))
     }
@@ -212,7 +217,7 @@ impl Archive for PostgresArchive {
     fn message_count(&self) -> Result<u64, ArchiveError> {
         let count = self.options.schema.dialect().count;
         let count = |session: &Session| {
-            session.run(QUERY_PATIENCE, |client| async move { client.query_typed_one(count, &[]).await })
+            session.run(Task::Count, QUERY_PATIENCE, |client| async move { client.query_typed_one(count, &[]).await })
         };
         let row = self.pool.with(count).map_err(|failure| error_of(&self.location, failure))?;
         Ok(row.get::<_, i64>(0).unsigned_abs())
@@ -234,7 +239,9 @@ impl ArchiveReader for PostgresReader {
         let page = query.check().and_then(|()| {
             let ask = |session: &Session| {
                 let (query, dialect) = (query.clone(), self.schema.dialect());
-                session.run(QUERY_PATIENCE, |client| async move { query::page(&client, dialect, &query).await })
+                session.run(Task::Select, QUERY_PATIENCE, |client| async move {
+                    query::page(&client, dialect, &query).await
+                })
             };
             self.pool.with(ask).map_err(|failure| error_of(&self.location, failure))?
         });
@@ -245,7 +252,7 @@ impl ArchiveReader for PostgresReader {
     fn keys_after(&mut self, pubsub_topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError> {
         let ask = |session: &Session| {
             let (topic, dialect) = (pubsub_topic.to_owned(), self.schema.dialect());
-            session.run(QUERY_PATIENCE, |client| async move {
+            session.run(Task::Select, QUERY_PATIENCE, |client| async move {
                 query::keys_after(&client, dialect, topic, after, keys_max).await
             })
         };

@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, Error};
 
 use super::PostgresUrl;
 use super::driver::{Driver, Failure};
+use super::task::Task;
 
 /// What each connection is set up with. The server gives up a statement, or a transaction whose client says nothing more, after a minute:
 /// it would keep other nodes waiting for the keys it holds.
@@ -40,13 +41,24 @@ impl Session {
         Ok(Self { driver: driver.clone(), client: Arc::new(client), stop: stop.clone() })
     }
 
-    /// Runs `work` on the connection, for at most `patience`. After a failure the session is to be dropped: a transaction may be open.
-    pub(super) fn run<T, F>(&self, patience: Duration, work: impl FnOnce(Arc<Client>) -> F) -> Result<T, Failure>
+    /// Runs `work` on the connection, for at most `patience`, and counts it as `task`. After a failure the session is to be dropped: a
+    /// transaction may be open.
+    pub(super) fn run<T, F>(
+        &self,
+        task: Task,
+        patience: Duration,
+        work: impl FnOnce(Arc<Client>) -> F,
+    ) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
-        let future = work(self.client.clone());
-        self.driver.wait(patience, &self.stop, async move { Ok(future.await?) })
+        let (asked, future) = (Instant::now(), work(self.client.clone()));
+        self.driver.wait(patience, &self.stop, async move {
+            let begun = Instant::now();
+            let done = future.await?;
+            task.count(begun - asked, begun.elapsed());
+            Ok(done)
+        })
     }
 }

@@ -22,6 +22,7 @@ use super::partition::Partition;
 use super::retention;
 use super::schema::{self, PARTITIONS_MAX, Prepared};
 use super::session::Session;
+use super::task::Task;
 use crate::counters::InsertTally;
 use crate::{ArchiveMessage, Dropped, Hash, PAYLOAD_BYTES_MAX, Retention};
 
@@ -48,14 +49,14 @@ impl LevadaWriter {
     /// Makes the tables where they are missing.
     pub(super) fn new(session: Session, width_ns: i64) -> Result<Self, Failure> {
         let prepare = |client: Arc<Client>| async move { schema::prepare(&client, width_ns).await };
-        let width_ns = match session.run(MAKE_PATIENCE, prepare)? {
+        let width_ns = match session.run(Task::Prepare, MAKE_PATIENCE, prepare)? {
             Prepared::Levada { version, .. } if version > schema::SCHEMA_VERSION => {
                 return Err(Failure::Newer(version));
             }
             Prepared::Levada { width_ns, .. } => width_ns,
             Prepared::Nwaku { version } => return Err(Failure::Nwaku(version)),
         };
-        let (claim, copy, partitions) = session.run(MAKE_PATIENCE, |client| async move {
+        let (claim, copy, partitions) = session.run(Task::Prepare, MAKE_PATIENCE, |client| async move {
             let partitions = schema::partitions(&client).await?;
             let claim = client.prepare_typed(CLAIM, &[Type::INT8_ARRAY, Type::BYTEA_ARRAY]).await?;
             Ok((claim, client.prepare(COPY).await?, partitions))
@@ -66,16 +67,16 @@ impl LevadaWriter {
     /// Begins a transaction and inserts the keys of `messages`; returns the hashes of those that were not there.
     fn claim(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<HashSet<Hash>, Failure> {
         let (timestamps, hashes, claim) = (timestamps_of(messages), hashes_of(messages), self.claim.clone());
-        let rows = self
-            .session
-            .run(patience, |client| async move { begin_with(&client, &claim, &[&timestamps, &hashes]).await })?;
+        let rows = self.session.run(Task::Keys, patience, |client| async move {
+            begin_with(&client, &claim, &[&timestamps, &hashes]).await
+        })?;
         Ok(hashes_in(&rows))
     }
 
     /// Sends the rows, unless there are none, and commits.
     fn copy(&self, rows: Vec<Bytes>, patience: Duration) -> Result<(), Failure> {
         let copy = self.copy.clone();
-        self.session.run(patience, |client| async move {
+        self.session.run(Task::Insert, patience, |client| async move {
             if !rows.is_empty() {
                 let mut sink = Box::pin(client.copy_in::<_, Bytes>(&copy).await?);
                 sink.send_all(&mut stream::iter(rows).map(Ok::<_, Error>)).await?;
@@ -100,8 +101,9 @@ impl Writer for LevadaWriter {
             return Ok(());
         }
         let width_ns = self.width_ns;
-        self.partitions =
-            self.session.run(MAKE_PATIENCE, |client| async move { schema::make(&client, wanted, width_ns).await })?;
+        self.partitions = self.session.run(Task::Partitions, MAKE_PATIENCE, |client| async move {
+            schema::make(&client, wanted, width_ns).await
+        })?;
         Ok(())
     }
 
@@ -144,6 +146,6 @@ impl Writer for LevadaWriter {
     fn retain(&mut self, retention: &Retention) -> Result<Dropped, Failure> {
         let (retention, width_ns) = (*retention, self.width_ns);
         let step = |client: Arc<Client>| async move { retention::step(&client, &retention, width_ns).await };
-        self.session.run(MAKE_PATIENCE, step)
+        self.session.run(Task::Retention, MAKE_PATIENCE, step)
     }
 }

@@ -1,7 +1,10 @@
 //! Several nodes on one database.
 
+use std::collections::HashMap;
 use std::sync::Barrier;
+use std::sync::atomic::Ordering::Relaxed;
 
+use levada_archive::counters::{LAST_DATABASE_PAYLOAD_BYTES, database_tasks};
 use levada_archive::{Archive, PostgresSchema, Retention};
 
 use crate::sample::{Node, PARTITION_NS};
@@ -122,4 +125,24 @@ fn sizes_are_kept_but_for_the_newest_partitions() {
     let least = Retention { bytes_max: Some(1), ..Retention::default() };
     while node.archive().retain(&least).unwrap().unfinished {}
     assert!(node.contents().into_iter().eq(90..100), "the partition being filled, and the empty one behind it");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL; tools/test --part postgres runs it"]
+fn what_the_database_was_asked_is_counted_and_timed() {
+    for schema in [PostgresSchema::Levada, PostgresSchema::Nwaku] {
+        let mut node = Node::of_schema(&shared().create_database(), schema).unwrap();
+        let counts = || database_tasks().map(|task| (task.query, task.count)).collect::<HashMap<_, _>>();
+        let before = counts();
+        node.insert(0..10).unwrap();
+        assert_eq!(node.contents().len(), 10);
+        let after = counts();
+        for query in ["keys", "insert", "select"] {
+            assert!(after[query] > before[query], "{query} into the tables of {schema}");
+        }
+        for task in database_tasks().filter(|task| task.count > 0) {
+            assert!(task.sending_s > 0.0 && task.waiting_s > 0.0, "{task:?}");
+        }
+        assert!(LAST_DATABASE_PAYLOAD_BYTES.load(Relaxed) > 0);
+    }
 }

@@ -1,6 +1,7 @@
 //! A running node: the path of [`crate::topology`], with the network, the archive and the servers around it.
 
 mod backend;
+mod database_metrics;
 mod discovery;
 pub(crate) mod egress;
 mod error;

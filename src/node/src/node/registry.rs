@@ -10,6 +10,7 @@ use levada_wire::waku::{WakuRecord, message};
 
 use crate::cli::line_limit::LINES_LEFT_OUT;
 use crate::metrics::{Kind, Labels, Metrics, Value};
+use crate::node::database_metrics;
 use crate::node::ingress::Ingress;
 use crate::node::peer_metrics::{self, DiscoveryCounters};
 use crate::node::resume::ResumeCounters;
@@ -44,7 +45,7 @@ pub fn metrics(sources: Sources) -> Metrics {
     let arena = ingress.arena().clone();
     let table = Metrics::new().process();
     let table = network_bytes(path(table, &shared, ingress.clone()), &shared, ingress);
-    let table = archive_durations(archive_upkeep(archive(table, &shared)), &shared);
+    let table = database_metrics::database(archive_durations(archive_upkeep(archive(table, &shared)), &shared));
     let table = sync(table, &shared);
     let table = resume(table, &resumed);
     let table = engine(table, &stats, arena);

@@ -20,6 +20,7 @@ use crate::postgres::layout::Writer;
 use crate::postgres::partition::HOUR_NS;
 use crate::postgres::schema::PARTITIONS_MAX;
 use crate::postgres::session::Session;
+use crate::postgres::task::Task;
 use crate::postgres::writer::MAKE_PATIENCE;
 use crate::{ArchiveMessage, Dropped, Hash, PAYLOAD_BYTES_MAX, Retention};
 
@@ -58,9 +59,11 @@ pub(in crate::postgres) struct NwakuWriter {
 impl NwakuWriter {
     /// Makes the tables in an empty database.
     pub(in crate::postgres) fn new(session: Session) -> Result<Self, Failure> {
-        let found = session.run(MAKE_PATIENCE, |client| async move { schema::prepare(&client).await })?.check()?;
+        let found = session
+            .run(Task::Prepare, MAKE_PATIENCE, |client| async move { schema::prepare(&client).await })?
+            .check()?;
         let insert = insert_statement(found.has_id);
-        let (known, insert, lookup, partitions) = session.run(MAKE_PATIENCE, |client| async move {
+        let (known, insert, lookup, partitions) = session.run(Task::Prepare, MAKE_PATIENCE, |client| async move {
             let known = client.prepare_typed(KNOWN, &[Type::BYTEA_ARRAY, Type::INT8, Type::INT8]).await?;
             let insert = client.prepare_typed(&insert, &INSERT_TYPES).await?;
             let lookup = client.prepare_typed(LOOKUP, &[Type::INT8_ARRAY, Type::BYTEA_ARRAY]).await?;
@@ -81,9 +84,9 @@ impl NwakuWriter {
             .map(|message| ends(message.timestamp))
             .fold((i64::MAX, i64::MIN), |all, next| (all.0.min(next.0), all.1.max(next.1)));
         let known = self.known.clone();
-        let rows = self
-            .session
-            .run(patience, |client| async move { begin_with(&client, &known, &[&hashes, &from_ns, &to_ns]).await })?;
+        let rows = self.session.run(Task::Keys, patience, |client| async move {
+            begin_with(&client, &known, &[&hashes, &from_ns, &to_ns]).await
+        })?;
         Ok(hashes_in(&rows))
     }
 
@@ -98,7 +101,7 @@ impl NwakuWriter {
         let metas: Vec<Vec<u8>> = messages.iter().map(|message| message.meta.to_vec()).collect();
         let payloads: Vec<Vec<u8>> = messages.iter().map(|message| message.payload.to_vec()).collect();
         let (timestamps, hashes, insert) = (timestamps_of(messages), hashes_of(messages), self.insert.clone());
-        let rows = self.session.run(patience, |client: Arc<Client>| async move {
+        let rows = self.session.run(Task::Insert, patience, |client: Arc<Client>| async move {
             client
                 .query(&insert, &[&timestamps, &hashes, &pubsub_topics, &content_topics, &versions, &metas, &payloads])
                 .await
@@ -109,7 +112,7 @@ impl NwakuWriter {
     /// Enters the messages into the table where hashes are looked up, and commits.
     fn finish(&self, messages: &[&ArchiveMessage<'_>], patience: Duration) -> Result<(), Failure> {
         let (timestamps, hashes, lookup) = (timestamps_of(messages), hashes_of(messages), self.lookup.clone());
-        self.session.run(patience, |client| async move {
+        self.session.run(Task::Insert, patience, |client| async move {
             if !hashes.is_empty() {
                 client.execute(&lookup, &[&timestamps, &hashes]).await?;
             }
@@ -143,8 +146,9 @@ impl Writer for NwakuWriter {
         if wanted.is_empty() || self.partitions.len() >= PARTITIONS_MAX {
             return Ok(());
         }
-        self.partitions =
-            self.session.run(MAKE_PATIENCE, |client| async move { schema::make(&client, wanted).await })?;
+        self.partitions = self
+            .session
+            .run(Task::Partitions, MAKE_PATIENCE, |client| async move { schema::make(&client, wanted).await })?;
         Ok(())
     }
 
@@ -186,7 +190,11 @@ impl Writer for NwakuWriter {
 
     fn retain(&mut self, retention: &Retention) -> Result<Dropped, Failure> {
         let retention = *retention;
-        self.session.run(MAKE_PATIENCE, |client| async move { retention::step(&client, &retention).await })
+        self.session.run(
+            Task::Retention,
+            MAKE_PATIENCE,
+            |client| async move { retention::step(&client, &retention).await },
+        )
     }
 }
 

@@ -9,11 +9,19 @@ pub fn message_bytes_max(rpc_bytes_max: u32, topic_bytes: usize) -> u32 {
         let message = field_bytes(data) + field_bytes(topic_bytes as u64);
         field_bytes(message)
     };
-    // The lengths take at most five bytes each, so the answer lies close below the limit without them.
+    // The lengths take at most five bytes each, so the answer lies close below the limit without them; and no closer than the frame
+    // around less than it is wide, with which the search begins, as this is asked for every message.
     let most = u64::from(rpc_bytes_max).saturating_sub(topic_bytes as u64);
-    (0..=24).filter_map(|spare| most.checked_sub(spare)).find(|data| frame(*data) <= rpc_bytes_max.into()).unwrap_or(0)
-        as u32
+    let less = most.saturating_sub(SPARE_MAX);
+    let spare_min = frame(less) - less - topic_bytes as u64;
+    (spare_min..=SPARE_MAX)
+        .filter_map(|spare| most.checked_sub(spare))
+        .find(|data| frame(*data) <= rpc_bytes_max.into())
+        .unwrap_or(0) as u32
 }
+
+/// Bytes of keys and lengths in a frame at most.
+const SPARE_MAX: u64 = 24;
 
 /// Bytes of a field with a one-byte key, a length and `bytes` bytes.
 fn field_bytes(bytes: u64) -> u64 {

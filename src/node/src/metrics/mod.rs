@@ -28,7 +28,8 @@ pub use value::Value;
 use crate::rest::server::{self, Service};
 use crate::rest::{ServeError, ServerLimits};
 
-const SERVICE: Service = Service { name: "metrics", flag: "--metrics-server-address, --metrics-server-port" };
+const SERVICE: Service =
+    Service { name: "metrics", flag: "--metrics-server-address, --metrics-server-port", answered: |_| {} };
 
 const POINTER: &str = "the metrics of this node are at /metrics\n";
 

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, oneshot};
 use crate::node::ingress::Ingress;
 use crate::rest::{PublishError, PublishMessage, Published};
 
-/// How long a publisher waits; nwaku gives up after as long.
+/// How long the publisher of an encoded message waits; nwaku gives up after as long.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Those who wait for a message to go through the path, by ticket.
@@ -100,7 +100,8 @@ impl SizeLimits {
     }
 }
 
-/// Publishes on topic number `topic` and waits for the outcome.
+/// Publishes on topic number `topic` and waits for the outcome, however long that takes: REST has a bound of its own for the whole request,
+/// and one timer for each is enough.
 pub async fn publish(
     ingress: &Ingress,
     tickets: &Arc<Tickets>,
@@ -112,7 +113,8 @@ pub async fn publish(
     let entry = Entry { ingress, ticket: ticket.number, topic, limits };
     entry.encode(&message.to_message())?;
     drop(message);
-    let record = outcome(answer, limits).await?;
+    let record = answer.await.map_err(|_| PublishError::ShuttingDown)?;
+    accepted(&record, limits)?;
     Ok(Published { message_hash: record.hash })
 }
 
@@ -124,7 +126,7 @@ pub struct Pushed {
 }
 
 /// As [`publish`], for a message that comes encoded and was decoded by its `spans`: it goes on as it is. Only one without a time is written
-/// anew, with the present.
+/// anew, with the present. The outcome is waited for at most [`ANSWER_TIME_MAX`].
 pub async fn publish_encoded(
     ingress: &Ingress,
     tickets: &Arc<Tickets>,
@@ -140,19 +142,16 @@ pub async fn publish_encoded(
     } else {
         entry.copy(data, spans)?;
     }
-    let record = outcome(answer, limits).await?;
+    let answered = tokio::time::timeout(ANSWER_TIME_MAX, answer).await.map_err(|_| PublishError::Timeout)?;
+    let record = answered.map_err(|_| PublishError::ShuttingDown)?;
+    accepted(&record, limits)?;
     Ok(Pushed { repeated: record.repeated })
 }
 
-/// Waits for what the path says of a message.
-async fn outcome(answer: oneshot::Receiver<WakuRecord>, limits: SizeLimits) -> Result<WakuRecord, PublishError> {
-    let record = match tokio::time::timeout(ANSWER_TIME_MAX, answer).await {
-        Ok(Ok(record)) => record,
-        Ok(Err(_)) => return Err(PublishError::ShuttingDown),
-        Err(_) => return Err(PublishError::Timeout),
-    };
+/// What the path says of a message.
+fn accepted(record: &WakuRecord, limits: SizeLimits) -> Result<(), PublishError> {
     match record.verdict {
-        Verdict::Accept => Ok(record),
+        Verdict::Accept => Ok(()),
         Verdict::Pending | Verdict::Ignore | Verdict::Reject => {
             Err(refusal(record.reject_reason, limits.message_bytes_max))
         }

@@ -191,9 +191,11 @@ impl<'de> Deserialize<'de> for FromBase64 {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<FromBase64, E> {
-                let alphabet = if text.contains(['-', '_']) { &FOR_URLS } else { &ORDINARY };
-                let decoded = alphabet.decode(text).map(FromBase64);
-                decoded.map_err(|error| E::custom(format_args!("not base64: {error}")))
+                // Nearly all texts are of the ordinary alphabet: the other one is looked for only when that is not so.
+                let decoded = ORDINARY
+                    .decode(text)
+                    .or_else(|error| if text.contains(['-', '_']) { FOR_URLS.decode(text) } else { Err(error) });
+                decoded.map(FromBase64).map_err(|error| E::custom(format_args!("not base64: {error}")))
             }
         }
 

@@ -75,7 +75,8 @@ struct Api {
     options: Options,
 }
 
-const SERVICE: server::Service = server::Service { name: "REST", flag: "--rest-address, --rest-port" };
+const SERVICE: server::Service =
+    server::Service { name: "REST", flag: "--rest-address, --rest-port", answered: counters::count };
 
 /// A REST server that listens, whether its node is there or not.
 pub struct Opened {

@@ -4,33 +4,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::http::{Method, StatusCode, Uri};
-use axum::middleware::{self, Next};
-use axum::response::Response;
 
 use super::error::Refusal;
 use super::origin;
 use super::table::{ADMIN, routes};
-use super::{Api, counters, text};
+use super::{Api, text};
 
 /// The router of the REST API.
 pub(super) fn router(api: Arc<Api>) -> Router {
     let with_admin = api.backend.admin().is_some();
     let router = routes(with_admin).fold(Router::new(), |router, route| router.route(route.path, route.serve()));
     let router = router.method_not_allowed_fallback(wrong_method).fallback(not_found);
-    origin::checked(router, &api.options.allow_origin).layer(middleware::from_fn(count)).with_state(api)
-}
-
-pub(super) async fn count(request: Request, next: Next) -> Response {
-    let response = next.run(request).await;
-    counters::REQUESTS.add(1);
-    if response.status().is_client_error() {
-        counters::REFUSED.add(1);
-    } else if response.status().is_server_error() {
-        counters::FAILED.add(1);
-    }
-    response
+    origin::checked(router, &api.options.allow_origin).with_state(api)
 }
 
 async fn not_found(State(api): State<Arc<Api>>, method: Method, uri: Uri) -> Refusal {

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::StatusCode;
+use futures::TryFutureExt;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -66,6 +68,8 @@ pub(crate) struct Service {
     pub(crate) name: &'static str,
     /// The flags that set the address and the port.
     pub(crate) flag: &'static str,
+    /// Told the status of every answer.
+    pub(crate) answered: fn(StatusCode),
 }
 
 /// Listens on `address` and returns the address bound (port 0 asks for a free one) with the future that serves it.
@@ -81,11 +85,12 @@ pub(crate) async fn serve(
     let bind_error = |source| ServeError::Bind { service: service.name, address, flag: service.flag, source };
     let listener = TcpListener::bind(address).await.map_err(bind_error)?;
     let bound = listener.local_addr().map_err(bind_error)?;
-    Ok((bound, accept_until(listener, routers, limits, shutdown)))
+    Ok((bound, accept_until(listener, service, routers, limits, shutdown)))
 }
 
 async fn accept_until(
     listener: TcpListener,
+    service: Service,
     routers: impl Routers,
     limits: ServerLimits,
     shutdown: impl Future<Output = ()> + Send,
@@ -98,7 +103,8 @@ async fn accept_until(
             () = &mut shutdown => break,
             accepted = next_connection(&listener, &places) => match accepted {
                 Ok((stream, place)) => {
-                    tokio::spawn(serve_connection(stream, place, routers.clone(), limits.clone(), stopped.clone()));
+                    let (routers, limits, stopped) = (routers.clone(), limits.clone(), stopped.clone());
+                    tokio::spawn(serve_connection(stream, place, service, routers, limits, stopped));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "no HTTP connection could be accepted");
@@ -133,6 +139,7 @@ async fn next_connection(
 async fn serve_connection(
     stream: TcpStream,
     _place: OwnedSemaphorePermit,
+    service: Service,
     routers: impl Routers,
     limits: ServerLimits,
     mut stopped: watch::Receiver<bool>,
@@ -147,7 +154,10 @@ async fn serve_connection(
         .max_buf_size(READ_BUFFER_BYTES_MAX)
         .serve_connection(
             TokioIo::new(stream),
-            service_fn(|request| TowerToHyperService::new(routers()).call(request)),
+            service_fn(|request| {
+                let answer = TowerToHyperService::new(routers()).call(request);
+                answer.inspect_ok(move |answer| (service.answered)(answer.status()))
+            }),
         );
     let mut connection = pin!(connection);
     tokio::select! {

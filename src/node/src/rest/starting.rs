@@ -4,13 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri, header};
-use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::backend::{ConnectionStatus, Health, HealthState, ProtocolHealth};
 use super::error::Refusal;
-use super::{Options, VERSION, origin, routes, state, text};
+use super::{Options, VERSION, origin, state, text};
 
 /// How long a client should wait before it asks again, in seconds.
 const RETRY_AFTER_S: &str = "1";
@@ -47,7 +46,7 @@ fn router(protocols: Vec<ProtocolHealth>, options: &Options) -> Router {
         .route("/debug/v1/version", get(async || VERSION))
         .method_not_allowed_fallback(too_early)
         .fallback(too_early);
-    origin::checked(router, &options.allow_origin).layer(middleware::from_fn(routes::count))
+    origin::checked(router, &options.allow_origin)
 }
 
 async fn too_early(method: Method, uri: Uri) -> Response {

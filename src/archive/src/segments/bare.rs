@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use levada_engine::io::{Piece, Writes};
 
-use super::block::{BLOCK_BYTES, aligned};
+use super::block::aligned;
 use super::format::{ALIGNMENT, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::io::{StoreIo, Way};
 use super::pending::Pending;
@@ -69,7 +69,7 @@ fn write<'a>(
             let pieces = [Piece::Lent(pages), Piece::Kept(zeroes.slice(..rest))];
             pieces.into_iter().filter(|piece| !piece.is_empty()).for_each(|piece| pending.push(piece));
             end += (pages.len() + rest) as u64;
-            if pending.bytes() >= BLOCK_BYTES {
+            if pending.is_much() {
                 let bytes = pending.bytes() as u64;
                 pending.write(&*io, end - bytes)?;
             }

@@ -11,10 +11,10 @@ use bytes::{Bytes, BytesMut};
 use super::format::{ALIGNMENT, Location};
 use super::recent::Recent;
 
-/// Bytes gathered into one write: large enough for the disk to be busy.
-pub(super) const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes of a block.
+const BLOCK_BYTES: usize = 1 << 20;
 /// Fewer blocks would all be on their way to the disk at once.
-const BLOCKS_MIN: usize = 8;
+const BLOCKS_MIN: usize = 16;
 
 /// The block that is being filled, at an address that direct writes accept, and those that were filled before.
 #[derive(Debug)]

@@ -8,6 +8,10 @@ use levada_engine::io::{Piece, Writes};
 use super::format::Location;
 use super::io::SegmentIo;
 
+/// Bytes that are worth a write of their own: a disk is busy with a quarter of that, but each write costs the handing over to a thread of
+/// the kernel, a request to the disk, and waking up twice.
+const WRITE_BYTES_MIN: usize = 4 << 20;
+
 /// Pieces that lie one behind the other in a segment.
 pub(super) struct Pending<'r, 'q, 'a> {
     pieces: Vec<Piece<'a>>,
@@ -38,6 +42,11 @@ impl<'r, 'q, 'a> Pending<'r, 'q, 'a> {
     /// Bytes of all pieces.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether it is time for a write.
+    pub(super) fn is_much(&self) -> bool {
+        self.bytes >= WRITE_BYTES_MIN
     }
 
     pub(super) fn push(&mut self, piece: Piece<'a>) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use levada_engine::io::Piece;
 
-use super::block::{BLOCK_BYTES, Blocks};
+use super::block::Blocks;
 use super::format::{
     self, ALIGNMENT, IN_PLACE_BYTES_MIN, Layout, Location, RECORD_ALIGNMENT, RecordHeader, SEGMENT_HEADER_BYTES,
     SegmentHeader,
@@ -168,7 +168,7 @@ impl Tail {
     }
 
     fn write_if_much(&self, blocks: &Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {
-        if pending.bytes() < BLOCK_BYTES { Ok(()) } else { self.write(blocks, pending) }
+        if pending.is_much() { self.write(blocks, pending) } else { Ok(()) }
     }
 
     fn write(&self, blocks: &Blocks, pending: &mut Pending<'_, '_, '_>) -> io::Result<()> {

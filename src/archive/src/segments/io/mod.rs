@@ -16,8 +16,8 @@ use super::format::{ALIGNMENT, SegmentHeader};
 use buffered::Buffered;
 use direct::Direct;
 
-/// Writes on their way to the disk at once.
-const WRITES_MAX: usize = 4;
+/// Writes on their way to the disk at once: one is written while the next is handed over.
+const WRITES_MAX: usize = 2;
 
 /// The way to write segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

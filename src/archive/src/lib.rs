@@ -48,7 +48,7 @@ pub use range::Key;
 pub use retention::{Dropped, Retention, RetentionPolicy, RetentionPolicyError};
 pub use segments::{
     BareWrite, HELD_BYTES_DEFAULT, RECENT_BYTES_DEFAULT, SEGMENT_BYTES_DEFAULT, SegmentArchive, SegmentOptions,
-    SegmentReader, StoreIo, StoreIoError, write_bare,
+    SegmentReader, StoreIo, StoreIoError, WAITING_HASHES_DEFAULT, write_bare,
 };
 pub use sqlite::{SqliteArchive, SqliteReader};
 pub use sync_index::{SYNC_INDEX_BYTES_MIN, Summary, SyncIndex, SyncInserted, SyncPart, time_slices};

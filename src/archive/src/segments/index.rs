@@ -1,17 +1,23 @@
 //! The index of the log: which messages there are, and where their records lie. It can be made anew from the segments.
 //!
 //! The id of a row is the place of its record, so rows are appended in the order of the log, the rows of a segment are one range of ids,
-//! and every index has the place at hand. Columns and indexes have the names that the statements of [`crate::sqlite::query`] use.
+//! and every index has the place at hand. Columns and indexes have the names that the statements of [`crate::sqlite::query`] use, but that
+//! a hash is looked up in a table of its own, which it enters later (see [`super::hashes`]). A hash covers its timestamp, so that an index
+//! of both tells duplicates; there, new rows come to the end.
 //!
 //! Commits are not synced (`synchronous = NORMAL`): before a row is committed, the segment is synced, and what the index lost in a power
 //! failure is found again by a rescan from the last length that it knows of each segment. Only where segments are about to be removed
 //! does the commit wait for the disk.
 
+use std::ops::Range;
 use std::path::Path;
 
-use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    CachedStatement, Connection, ErrorCode, OptionalExtension, ToSql, Transaction, TransactionBehavior, params,
+};
 
 use super::format::Location;
+use super::hashes::{Prefix, prefix_of};
 use super::tail::Extent;
 use crate::sqlite::query;
 use crate::sqlite::{open_file, translate};
@@ -20,9 +26,9 @@ use crate::{ArchiveError, Hash};
 
 /// The `application_id` of an index: "LVDX".
 const APPLICATION_ID: i64 = 0x4c56_4458;
-/// Version 2 has the tables of version 1; its segments have records that older builds cannot read.
-const SCHEMA_VERSION: i64 = 2;
-/// Hashes are scattered over their index, so that a batch rewrites about as many pages of it as it has messages: small pages.
+/// Version 2 had the tables of version 1; its segments have records that older builds cannot read. In version 3 hashes have a table.
+const SCHEMA_VERSION: i64 = 3;
+/// Small pages: few hashes enter one together.
 const PAGE_BYTES: i64 = 4_096;
 const CACHE_BYTES: i64 = 8 << 20;
 /// Length of the write-ahead log, in pages, at which it is written into the database: the more batches share that, the less is written.
@@ -47,6 +53,18 @@ const CREATE: &str = "
         dropped INTEGER NOT NULL
     ) STRICT;
 ";
+/// `hash` has the first bytes of each hash that has entered, `entered` the id of the newest of their rows.
+const CREATE_HASHES: &str = "
+    CREATE TABLE hash (prefix BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (prefix, id)) STRICT, WITHOUT ROWID;
+    CREATE TABLE entered (id INTEGER NOT NULL) STRICT;
+    INSERT INTO entered VALUES (-1);
+    CREATE UNIQUE INDEX message_by_time ON message (timestamp, hash);
+";
+/// What versions 1 and 2 had instead.
+const DROP_HASHES: &str = "
+    DROP INDEX message_by_hash;
+    DROP INDEX message_by_time;
+";
 const INSERT: &str = "INSERT INTO message (id, hash, timestamp, pubsub_topic, content_topic, bytes) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
 const MARK: &str = "INSERT INTO segment (id, bytes, records, messages, timestamp_max, dropped) VALUES (?1, ?2, ?3, ?4, ?5, 0) \
@@ -54,7 +72,37 @@ const MARK: &str = "INSERT INTO segment (id, bytes, records, messages, timestamp
      messages = messages + excluded.messages, timestamp_max = max(timestamp_max, excluded.timestamp_max)";
 const BYTES_OF: &str = "SELECT bytes, hash FROM message WHERE id = ?1";
 const SEGMENTS: &str = "SELECT id, bytes, records, messages, timestamp_max, dropped FROM segment ORDER BY id";
+const IDS_OF: &str = "SELECT id FROM hash WHERE prefix = ?1";
+const ENTER: &str = "INSERT OR IGNORE INTO hash (prefix, id) VALUES (?1, ?2)";
+const ENTER_ALL: &str = "INSERT OR IGNORE INTO hash SELECT substr(hash, 1, 8), id FROM message \
+     WHERE id > (SELECT id FROM entered) ORDER BY 1, 2";
+const ENTERED: &str = "SELECT id FROM entered";
+const SET_ENTERED: &str = "UPDATE entered SET id = ?1";
+const UNENTERED: &str = "SELECT hash, id FROM message WHERE id > (SELECT id FROM entered)";
 const FORGET: &str = "DELETE FROM segment WHERE id = ?1";
+
+/// Statements that delete rows: their hashes, in the order of that table, and then they themselves.
+macro_rules! delete {
+    ($rows:literal) => {
+        [
+            concat!(
+                "DELETE FROM hash WHERE (prefix, id) IN (SELECT substr(hash, 1, 8), id FROM message WHERE ",
+                $rows,
+                ")"
+            ),
+            concat!("DELETE FROM message WHERE ", $rows),
+        ]
+    };
+}
+
+const DELETE: [&str; 2] = delete!("id >= ?1 AND id < ?2");
+const DELETE_BEHIND: [&str; 2] = delete!("id >= ?1 AND id < ?2 AND (id - ?1) * 8 + bytes > ?3");
+
+/// Those statements, for the test of their plans.
+#[cfg(test)]
+pub(super) fn deletions() -> [[&'static str; 2]; 2] {
+    [DELETE, DELETE_BEHIND]
+}
 
 /// What the index knows of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +199,9 @@ fn identify(conn: &Connection, name: &str) -> Result<bool, ArchiveError> {
         (APPLICATION_ID, _) if version > SCHEMA_VERSION => {
             Err(ArchiveError::NewerSchema { path, found: version, supported: SCHEMA_VERSION })
         }
-        (APPLICATION_ID, _) if (1..=SCHEMA_VERSION).contains(&version) => check_tables(conn, name).map(|()| false),
+        (APPLICATION_ID, _) if (1..=SCHEMA_VERSION).contains(&version) => {
+            check_tables(conn, name, version).map(|()| false)
+        }
         (0, 0) => Ok(true),
         _ if is_nwaku(conn).map_err(failed)? => Err(ArchiveError::NwakuArchive { path }),
         _ => Err(ArchiveError::NotAnArchive { path, reason: "its header names another application".to_owned() }),
@@ -159,8 +209,10 @@ fn identify(conn: &Connection, name: &str) -> Result<bool, ArchiveError> {
 }
 
 /// Prepares every statement, which needs every table, column and index to be there.
-fn check_tables(conn: &Connection, name: &str) -> Result<(), ArchiveError> {
-    let mut statements = query::lookups().chain([INSERT, MARK, BYTES_OF, SEGMENTS, FORGET]);
+fn check_tables(conn: &Connection, name: &str, version: i64) -> Result<(), ArchiveError> {
+    let hashes = [IDS_OF, ENTER, ENTER_ALL, ENTERED, SET_ENTERED, UNENTERED];
+    let hashes = hashes.into_iter().filter(|_| version >= 3);
+    let mut statements = query::lookups().chain([INSERT, MARK, BYTES_OF, SEGMENTS, FORGET]).chain(hashes);
     statements.try_for_each(|sql| conn.prepare(sql).map(|_| ())).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::Unknown) => ArchiveError::NotAnArchive { path: name.to_owned(), reason: error.to_string() },
         _ => translate(name, error),
@@ -177,16 +229,26 @@ fn set_up(conn: &Connection) -> rusqlite::Result<()> {
 fn create(conn: &Connection) -> rusqlite::Result<()> {
     let transaction = conn.unchecked_transaction()?;
     transaction.execute_batch(CREATE)?;
+    transaction.execute_batch(CREATE_HASHES)?;
     transaction.execute_batch(query::LOOKUPS)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit()
 }
 
-/// Keeps older builds away from segments that they cannot read.
+/// Brings an index of an older build to the present version, and keeps those builds away from it.
 fn update(conn: &Connection) -> rusqlite::Result<()> {
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version < SCHEMA_VERSION { conn.pragma_update(None, "user_version", SCHEMA_VERSION) } else { Ok(()) }
+    if version == SCHEMA_VERSION {
+        return Ok(());
+    }
+    tracing::info!(version, to = SCHEMA_VERSION, "bringing the index of the archive to the present version");
+    let transaction = begin(conn)?;
+    transaction.execute_batch(DROP_HASHES)?;
+    transaction.execute_batch(CREATE_HASHES)?;
+    enter_rows(&transaction)?;
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    transaction.commit()
 }
 
 /// Begins a transaction that writes; another program's lock is met here and not in the middle.
@@ -203,6 +265,62 @@ pub(super) fn mark(conn: &Connection, extent: &Extent) -> rusqlite::Result<()> {
 /// Length and hash of the record at `place`; nothing if its row is gone.
 pub(super) fn record_at(conn: &Connection, id: i64) -> rusqlite::Result<(u64, Hash)> {
     conn.prepare_cached(BYTES_OF)?.query_row([id], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))
+}
+
+/// The ids of rows whose hashes begin like this one, and have entered.
+pub(super) fn ids_of(conn: &Connection, hash: &Hash) -> rusqlite::Result<Vec<i64>> {
+    conn.prepare_cached(IDS_OF)?.query_map([prefix_of(hash)], |row| row.get(0))?.collect()
+}
+
+/// The hash of the row `id` enters out of turn; where it has, nothing changes.
+pub(super) fn enter_one(conn: &Connection, hash: &Hash, id: i64) -> rusqlite::Result<()> {
+    conn.prepare_cached(ENTER)?.execute(params![prefix_of(hash), id]).map(|_| ())
+}
+
+/// Hashes enter in one transaction; with the last of those that wait, all up to the row `newest` have.
+pub(super) fn enter(conn: &Connection, hashes: &[(Prefix, i64)], newest: Option<i64>) -> rusqlite::Result<()> {
+    let transaction = begin(conn)?;
+    let mut statement = conn.prepare_cached(ENTER)?;
+    hashes.iter().try_for_each(|(prefix, id)| statement.execute(params![prefix, id]).map(|_| ()))?;
+    drop(statement);
+    if let Some(newest) = newest {
+        conn.prepare_cached(SET_ENTERED)?.execute([newest])?;
+    }
+    transaction.commit()
+}
+
+/// All hashes that wait enter at once.
+pub(super) fn enter_all(conn: &Connection) -> rusqlite::Result<()> {
+    let transaction = begin(conn)?;
+    enter_rows(conn)?;
+    transaction.commit()
+}
+
+fn enter_rows(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute(ENTER_ALL, [])?;
+    let newest: Option<i64> = conn.query_row("SELECT max(id) FROM message", [], |row| row.get(0))?;
+    newest.map_or(Ok(()), |newest| conn.execute(SET_ENTERED, [newest]).map(|_| ()))
+}
+
+/// The newest row up to which all hashes have entered.
+pub(super) fn entered(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.query_row(ENTERED, [], |row| row.get(0))
+}
+
+/// How many hashes wait.
+pub(super) fn unentered(conn: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*) FROM message WHERE id > (SELECT id FROM entered)";
+    conn.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+}
+
+/// Tells `meet` every hash that waits, and the id of its row.
+pub(super) fn for_each_unentered(conn: &Connection, mut meet: impl FnMut(Hash, i64)) -> rusqlite::Result<()> {
+    let mut statement = conn.prepare_cached(UNENTERED)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        meet(row.get(0)?, row.get(1)?);
+    }
+    Ok(())
 }
 
 /// How many messages there are.
@@ -230,24 +348,44 @@ pub(super) fn segments(conn: &Connection) -> rusqlite::Result<Vec<Entry>> {
     conn.prepare_cached(SEGMENTS)?.query_map([], entry)?.collect()
 }
 
+/// How many rows are not found by their hash though it should have entered, and how many hashes lead to no row. Nothing in an index of
+/// an older build, which has no such table.
+pub(super) fn hash_faults(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
+    if number("PRAGMA user_version")? < 3 {
+        return Ok((0, 0));
+    }
+    let lost = "SELECT count(*) FROM message WHERE id <= (SELECT id FROM entered) \
+         AND NOT EXISTS (SELECT 1 FROM hash WHERE prefix = substr(message.hash, 1, 8) AND hash.id = message.id)";
+    let stray = "SELECT count(*) FROM hash WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = hash.id)";
+    Ok((number(lost)?, number(stray)?))
+}
+
 /// Deletes the rows of segment `id` that do not end at or before `bytes`, and says how many there were.
 pub(super) fn delete_rows(conn: &Connection, id: u32, bytes: u64) -> rusqlite::Result<u64> {
-    let id_at = |segment, offset| Location { segment, offset }.id();
-    let sql = "DELETE FROM message WHERE id >= ?1 AND id < ?2 AND (id - ?1) * 8 + bytes > ?3";
-    let deleted = conn.prepare_cached(sql)?.execute(params![id_at(id, 0), id_at(id + 1, 0), bytes as i64])?;
-    Ok(deleted as u64)
+    let ids = ids_of_segment(id);
+    delete(conn, DELETE_BEHIND, params![ids.start, ids.end, bytes as i64])
+}
+
+/// The ids that rows of a segment can have.
+pub(super) fn ids_of_segment(id: u32) -> Range<i64> {
+    let id_at = |segment| Location { segment, offset: 0 }.id();
+    id_at(id)..id_at(id + 1)
 }
 
 /// Deletes the oldest rows of segment `id`, at most `rows_max`, and says how many there were.
 pub(super) fn delete_oldest_rows(conn: &Connection, id: u32, rows_max: u64) -> rusqlite::Result<u64> {
-    let id_at = |segment| Location { segment, offset: 0 }.id();
+    let ids = ids_of_segment(id);
     // A range that begins at the first row and has no subquery is deleted row by row, without a list of them.
     let sql = "SELECT id FROM message WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ?3";
-    let values = params![id_at(id), id_at(id + 1), rows_max as i64];
+    let values = params![ids.start, ids.end, rows_max as i64];
     let end = conn.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
-    let sql = "DELETE FROM message WHERE id >= ?1 AND id < ?2";
-    let deleted = conn.prepare_cached(sql)?.execute([id_at(id), end.unwrap_or_else(|| id_at(id + 1))])?;
-    Ok(deleted as u64)
+    delete(conn, DELETE, params![ids.start, end.unwrap_or(ids.end)])
+}
+
+fn delete(conn: &Connection, [hashes, rows]: [&str; 2], values: &[&dyn ToSql]) -> rusqlite::Result<u64> {
+    conn.prepare_cached(hashes)?.execute(values)?;
+    conn.prepare_cached(rows)?.execute(values).map(|deleted| deleted as u64)
 }
 
 /// Corrects how many messages of a segment have rows.
@@ -297,6 +435,11 @@ pub(super) fn free_pages(conn: &Connection, pages_max: u64) -> rusqlite::Result<
 /// Brings the write-ahead log into the database as far as readers allow, which cuts its file to the pages it has.
 pub(super) fn write_back(conn: &Connection) -> rusqlite::Result<()> {
     conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+}
+
+/// Whether the disk has no room.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 /// Whether commits wait for the disk from now on.

@@ -37,7 +37,7 @@ pub(super) fn migrate_if_needed(path: &Path, settings: &Settings) -> Result<(), 
     let mut log = Log::open(&new_index, files, settings)?;
     move_messages(&first, &mut log, &name)?;
     let failed = |error| translate(&name, error);
-    index::checkpoint(&log.conn).map_err(failed)?;
+    log.write_index().map_err(failed)?;
     drop(log);
     Box::new(first).close()?;
     replace(path, &new_index).map_err(|error| Failure::from(error).translate(&name))?;

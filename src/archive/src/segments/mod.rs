@@ -17,6 +17,7 @@ mod bare;
 mod block;
 mod files;
 mod format;
+mod hashes;
 mod index;
 mod io;
 mod known;
@@ -47,6 +48,7 @@ pub use bare::{BareWrite, write_bare};
 use block::Blocks;
 use files::SegmentFiles;
 use format::Layout;
+use hashes::{Hashes, Waiting};
 use index::{Row, Rows};
 use io::Way;
 pub use io::{StoreIo, StoreIoError};
@@ -61,6 +63,8 @@ pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
 pub const RECENT_BYTES_DEFAULT: usize = 16 << 20;
 /// Bytes of slots that are held for the newest payloads.
 pub const HELD_BYTES_DEFAULT: usize = 16 << 20;
+/// Hashes that wait in memory for their place in the index: 2.7 MB of them.
+pub const WAITING_HASHES_DEFAULT: usize = 50_000;
 /// Places in a segment are 32 bits, in units of 8 bytes.
 const SEGMENT_BYTES_MAX: u64 = 16 << 30;
 
@@ -71,10 +75,13 @@ pub struct SegmentOptions {
     pub segment_bytes: u64,
     /// The way bytes reach the disk.
     pub io: StoreIo,
-    /// Bytes of memory for the newest records, which are served from there; at least 8 MiB.
+    /// Bytes of memory for the newest records, which are served from there; at least 16 MiB.
     pub recent_bytes: usize,
     /// Bytes of slots that may be held for the newest payloads of those that were written from where they lie, see [`Archive::keep`].
     pub held_bytes: usize,
+    /// Hashes that wait in memory before they begin to enter the index, in their order; a batch may add to them meanwhile. The more there
+    /// are, the fewer pages of the index are rewritten for each.
+    pub waiting_hashes: usize,
 }
 
 impl Default for SegmentOptions {
@@ -84,6 +91,7 @@ impl Default for SegmentOptions {
             io: StoreIo::default(),
             recent_bytes: RECENT_BYTES_DEFAULT,
             held_bytes: HELD_BYTES_DEFAULT,
+            waiting_hashes: WAITING_HASHES_DEFAULT,
         }
     }
 }
@@ -94,13 +102,15 @@ struct Settings {
     way: Way,
     recent_bytes: usize,
     held_bytes: usize,
+    waiting_hashes: usize,
 }
 
 impl Settings {
     fn new(options: &SegmentOptions) -> Result<Self, ArchiveError> {
         let way = Way::new(options.io).map_err(|source| ArchiveError::IoUringRefused { source })?;
         let segment_bytes = options.segment_bytes.min(SEGMENT_BYTES_MAX);
-        Ok(Self { segment_bytes, way, recent_bytes: options.recent_bytes, held_bytes: options.held_bytes })
+        let SegmentOptions { recent_bytes, held_bytes, waiting_hashes, .. } = *options;
+        Ok(Self { segment_bytes, way, recent_bytes, held_bytes, waiting_hashes })
     }
 }
 
@@ -109,6 +119,7 @@ pub struct SegmentArchive {
     /// Behind a lock only because a connection may not be shared: counting reads through it.
     log: Mutex<Log>,
     files: Arc<SegmentFiles>,
+    waiting: Arc<Waiting>,
     locked: Arc<LockedPath>,
 }
 
@@ -120,6 +131,7 @@ struct Log {
     /// What the last batch wrote from where it lay.
     lent: Vec<Lent>,
     known: Known,
+    hashes: Hashes,
     /// Segments whose rows retention deleted, and whose files are to be removed.
     emptied: Vec<u32>,
     /// Segments whose files retention removed, and whose marks the index still has.
@@ -154,7 +166,8 @@ impl SegmentArchive {
         let locked = LockedPath { _lock: FileLock::take(&path, ".lock")?, path: path.display().to_string() };
         migrate::migrate_if_needed(&path, settings)?;
         let log = Log::open(&path, SegmentFiles::new(with_suffix(&path, ".segments")), settings)?;
-        Ok(Self { files: Arc::clone(log.writer.files()), log: Mutex::new(log), locked: Arc::new(locked) })
+        let (files, waiting) = (Arc::clone(log.writer.files()), Arc::clone(log.hashes.waiting()));
+        Ok(Self { files, waiting, log: Mutex::new(log), locked: Arc::new(locked) })
     }
 
     /// Leaves the files as a reader wants to find them.
@@ -164,7 +177,7 @@ impl SegmentArchive {
         let removed = self.log().remove_emptied(&self.files);
         let forgotten = removed.and_then(|_| self.log().forget_removed(&self.files));
         forgotten.map_err(|failure| failure.translate(&self.locked.path))?;
-        let written = index::checkpoint(&self.log().conn);
+        let written = self.log().write_index();
         self.files.finish_release();
         written.map_err(|error| translate(&self.locked.path, error))
     }
@@ -187,6 +200,7 @@ impl Log {
     /// A log whose index and segments agree, and whose next segment is `next_id`.
     fn new(conn: Connection, files: SegmentFiles, settings: &Settings, next_id: u32) -> Result<Self, Failure> {
         let known = Known::load(&conn)?;
+        let hashes = Hashes::load(&conn, settings.waiting_hashes)?;
         let blocks = Blocks::new(settings.recent_bytes, Arc::clone(&files.recent));
         files.recent.set_held_bytes_max(settings.held_bytes);
         let Way { create, ring, alignment } = settings.way.clone();
@@ -197,6 +211,7 @@ impl Log {
             ring,
             lent: Vec::new(),
             known,
+            hashes,
             emptied: Vec::new(),
             removed: Vec::new(),
             shrinking: false,
@@ -208,11 +223,13 @@ impl Log {
         batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
         tally: &mut InsertTally,
     ) -> Result<(), Failure> {
-        let Self { conn, writer, ring, lent, known, .. } = self;
+        let Self { conn, writer, ring, lent, known, hashes, .. } = self;
+        // Before the batch: where none can enter, the index takes no rows either, and so few wait.
+        hashes.step(conn)?;
         lent.clear();
         let mut work = |writes: Option<&mut Writes<'_, 'a>>| {
             let mut unfinished = Batch { writer, pending: Pending::new(writes) };
-            write_batch(conn, &mut unfinished, known, batch, tally)?;
+            write_batch(conn, &mut unfinished, known, hashes, batch, tally)?;
             *lent = unfinished.pending.take_lent();
             Ok(())
         };
@@ -221,6 +238,12 @@ impl Log {
             Some(ring) => ring.lock().unwrap_or_else(PoisonError::into_inner).scope(|writes| work(Some(writes))),
             None => work(None),
         }
+    }
+
+    /// Leaves the index with all hashes, and in one file.
+    fn write_index(&mut self) -> rusqlite::Result<()> {
+        self.hashes.finish(&self.conn)?;
+        index::checkpoint(&self.conn)
     }
 
     /// Holds what the last batch wrote from where it lay, as far as there is room.
@@ -255,7 +278,8 @@ impl Archive for SegmentArchive {
     fn reader(&self) -> Result<Box<dyn ArchiveReader>, ArchiveError> {
         let conn = index::open_reader(Path::new(&self.locked.path));
         let conn = conn.map_err(|error| translate(&self.locked.path, error))?;
-        Ok(Box::new(SegmentReader { conn, files: Arc::clone(&self.files), locked: Arc::clone(&self.locked) }))
+        let (files, waiting) = (Arc::clone(&self.files), Arc::clone(&self.waiting));
+        Ok(Box::new(SegmentReader { conn, files, waiting, locked: Arc::clone(&self.locked) }))
     }
 
     fn clear(&mut self) -> Result<(), ArchiveError> {
@@ -285,9 +309,11 @@ fn write_batch<'a>(
     conn: &Connection,
     Batch { writer, pending }: &mut Batch<'_, '_, '_, 'a>,
     known: &mut Known,
+    hashes: &mut Hashes,
     batch: &mut dyn Iterator<Item = ArchiveMessage<'a>>,
     tally: &mut InsertTally,
 ) -> Result<(), Failure> {
+    hashes.begin();
     let transaction = index::begin(conn)?;
     let mut rows = Rows::new(conn)?;
     for (number, message) in batch.enumerate() {
@@ -302,6 +328,7 @@ fn write_batch<'a>(
         // The row goes first, since it tells a duplicate before anything is written.
         if rows.insert(&Row { place, hash, timestamp, pubsub_topic, content_topic, bytes })? {
             pending.begin(number);
+            hashes.add(hash, place.id());
             let copied_bytes = writer.append(&message, &layout, pending)?;
             tally.stored_copying(message.payload.len(), copied_bytes);
         } else {
@@ -314,7 +341,7 @@ fn write_batch<'a>(
     }
     writer.sync(pending)?;
     writer.extents().try_for_each(|extent| index::mark(conn, extent))?;
-    transaction.commit()?;
+    hashes.publish(|| transaction.commit())?;
     writer.extents().for_each(|extent| known.add(extent));
     writer.keep();
     Ok(())

@@ -1,5 +1,6 @@
 //! Reading: keys from the index, bodies from the segments, each checked before it is handed out.
 
+use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,6 +10,7 @@ use rusqlite::Connection;
 use super::LockedPath;
 use super::files::SegmentFiles;
 use super::format::{Location, RECORD_BYTES_MAX, RecordHeader};
+use super::hashes::Waiting;
 use super::index;
 use crate::counters::{DAMAGED_RECORDS, DISK_READ_BYTES, DISK_READS, MEMORY_READS, count_query};
 use crate::range::Key;
@@ -20,6 +22,7 @@ use crate::{ArchiveError, ArchiveReader, Hash, Page, Query, StoredBody};
 pub struct SegmentReader {
     pub(super) conn: Connection,
     pub(super) files: Arc<SegmentFiles>,
+    pub(super) waiting: Arc<Waiting>,
     pub(super) locked: Arc<LockedPath>,
 }
 
@@ -27,13 +30,10 @@ impl ArchiveReader for SegmentReader {
     /// A message whose record is damaged or gone is left out, counted, and named in the log.
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
         let began = Instant::now();
-        let files = &self.files;
-        let mut body_of = |conn: &Connection, id: i64| {
-            let (bytes, hash) = index::record_at(conn, id)?;
-            Ok(body_at(files, id, bytes, &hash))
-        };
         let page = query.check().and_then(|()| {
-            query::query(&self.conn, query, &mut body_of).map_err(|failure| match failure {
+            let waiting = self.waiting.ids_of(query.hashes.iter().chain(&query.cursor).copied());
+            let source = Segments { files: &self.files, waiting };
+            query::query(&self.conn, query, &source).map_err(|failure| match failure {
                 query::Failure::Sqlite(error) => translate(&self.locked.path, error),
                 query::Failure::Query(error) => error,
             })
@@ -45,6 +45,24 @@ impl ArchiveReader for SegmentReader {
     fn keys_after(&mut self, pubsub_topic: &str, after: Key, keys_max: usize) -> Result<Vec<Key>, ArchiveError> {
         let keys = query::keys_after(&self.conn, pubsub_topic, &after, keys_max);
         keys.map_err(|error| translate(&self.locked.path, error))
+    }
+}
+
+/// What rows of the index say where to find.
+struct Segments<'a> {
+    files: &'a SegmentFiles,
+    /// Those of the hashes asked for that had not entered the index before it was asked.
+    waiting: HashMap<Hash, i64>,
+}
+
+impl query::Source for Segments<'_> {
+    fn ids_of(&self, conn: &Connection, hash: &Hash) -> rusqlite::Result<Vec<i64>> {
+        self.waiting.get(hash).map_or_else(|| index::ids_of(conn, hash), |id| Ok(vec![*id]))
+    }
+
+    fn body_of(&self, conn: &Connection, id: i64) -> rusqlite::Result<Option<StoredBody>> {
+        let (bytes, hash) = index::record_at(conn, id)?;
+        Ok(body_at(self.files, id, bytes, &hash))
     }
 }
 

@@ -71,6 +71,7 @@ fn recover_segment(conn: &Connection, files: &SegmentFiles, id: u32, entry: Opti
         sequence: entry.map_or(0, |entry| entry.records),
     };
     let transaction = index::begin(conn)?;
+    let entered = index::entered(conn)?;
     let mut rows = Rows::new(conn)?;
     let mut extent = Extent::new(id);
     let end = Scan::new(&segment, known)?.run(|met| match met {
@@ -81,6 +82,9 @@ fn recover_segment(conn: &Connection, files: &SegmentFiles, id: u32, entry: Opti
             // A batch that was offered twice may have a record in two segments.
             if rows.insert(&row)? {
                 extent.add(timestamp);
+                if place.id() <= entered {
+                    index::enter_one(conn, hash, place.id())?;
+                }
             }
             Ok::<_, Failure>(())
         }

@@ -10,7 +10,7 @@
 //! is forgotten when its name is durably gone, which the folder's sync for a new segment brings along. When nothing is left to drop, pages
 //! of the index that became free are given back to the disk.
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
 use super::files::SegmentFiles;
 use super::index::{self, Entry};
@@ -57,6 +57,7 @@ impl Log {
             index::set_messages(conn, entry.id, left)?;
             transaction.commit().map(|()| (messages, left))
         })?;
+        self.hashes.forget(&index::ids_of_segment(entry.id));
         self.known.set_left(left);
         Ok(Dropped { messages, unfinished: true, ..Dropped::default() })
     }
@@ -64,6 +65,7 @@ impl Log {
     /// Deletes the last rows of a segment, whose file is to go.
     fn empty(&mut self, files: &SegmentFiles, entry: &Entry) -> Result<Dropped, Failure> {
         self.with_room(files, Some(entry.id), |conn| delete_rows(conn, &[entry.id]))?;
+        self.hashes.forget(&index::ids_of_segment(entry.id));
         self.known.remove_oldest();
         self.emptied.push(entry.id);
         Ok(Dropped { segments: 1, messages: entry.messages, bytes: entry.bytes, unfinished: true })
@@ -89,8 +91,7 @@ impl Log {
         delete: impl Fn(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Failure> {
         let deleted = delete(&self.conn);
-        let is_full = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DiskFull);
-        if deleted.as_ref().is_err_and(is_full) {
+        if deleted.as_ref().is_err_and(index::is_full) {
             let ids: Vec<u32> = self.emptied.iter().copied().chain(oldest).collect();
             files.drop_oldest(&ids)?;
             files.finish_release();
@@ -148,6 +149,7 @@ impl Log {
         let entries = index::segments(&self.conn)?;
         let ids: Vec<u32> = entries.iter().map(|entry| entry.id).collect();
         delete_rows_synced(&self.conn, &ids)?;
+        self.hashes.forget(&(0..i64::MAX));
         self.known.clear();
         self.emptied.clear();
         self.removed.clone_from(&ids);

@@ -43,7 +43,8 @@ impl Disk {
             Ok(Box::new(Limited { inner, disk: disk.clone() }) as Box<dyn SegmentIo>)
         });
         let way = Way { create, ..way };
-        Settings { segment_bytes, way, recent_bytes: RECENT_BYTES_DEFAULT, held_bytes: HELD_BYTES_DEFAULT }
+        let (recent_bytes, held_bytes) = (RECENT_BYTES_DEFAULT, HELD_BYTES_DEFAULT);
+        Settings { segment_bytes, way, recent_bytes, held_bytes, waiting_hashes: 64 }
     }
 }
 
@@ -248,5 +249,10 @@ fn plans_search_one_index_and_sort_nothing() {
         let steps: Vec<String> = statement.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>().unwrap();
         let [step] = steps.as_slice() else { panic!("{sql}: {steps:?}") };
         assert!(step.starts_with("SEARCH message USING "), "{sql}: {step}");
+    }
+    for [hashes, _] in super::index::deletions() {
+        let mut statement = log.conn.prepare(&format!("EXPLAIN QUERY PLAN {hashes}")).unwrap();
+        let steps: Vec<String> = statement.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>().unwrap();
+        assert!(steps[0].starts_with("SEARCH hash USING PRIMARY KEY (prefix=? AND id=?)"), "{hashes}: {steps:?}");
     }
 }

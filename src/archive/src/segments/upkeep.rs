@@ -63,11 +63,16 @@ impl Opened {
         self.files.path_of(id).display().to_string()
     }
 
-    /// What SQLite finds wrong with the index.
+    /// What is wrong with the index, by what SQLite finds, and by its hashes.
     pub(crate) fn index_fault(&self) -> Result<Option<String>, ArchiveError> {
         let said = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         let said = self.failed(said.map_err(Failure::from))?;
-        Ok((said != "ok").then_some(said))
+        if said != "ok" {
+            return Ok(Some(said));
+        }
+        let (lost, stray) = self.failed(index::hash_faults(&self.conn).map_err(Failure::from))?;
+        let fault = format!("{lost} messages are not found by their hashes, and {stray} hashes lead to no message");
+        Ok((lost + stray > 0).then_some(fault))
     }
 
     /// Tells `meet` every whole record of a segment: its offset, its hash and its bytes. False if the segment cannot be read.
@@ -200,8 +205,8 @@ impl Compaction {
     pub(crate) fn finish(self) -> Result<(), ArchiveError> {
         let name = self.path.display().to_string();
         let failed = |failure: Failure| failure.translate(&name);
-        let Self { old, new, path, first_new } = self;
-        index::checkpoint(&new.conn).map_err(|error| translate(&name, error))?;
+        let Self { old, mut new, path, first_new } = self;
+        new.write_index().map_err(|error| translate(&name, error))?;
         drop(new);
         // What holds the lock stays until the end.
         let (files, lock) = (Arc::clone(&old.files), Arc::clone(&old.locked));

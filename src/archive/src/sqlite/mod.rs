@@ -175,7 +175,7 @@ impl ArchiveReader for SqliteReader {
     fn query(&mut self, query: &Query) -> Result<Page, ArchiveError> {
         let began = Instant::now();
         let page = query.check().and_then(|()| {
-            query::query(&lock_connection(&self.conn), query, &mut query::row_body).map_err(|failure| match failure {
+            query::query(&lock_connection(&self.conn), query, &query::Rows).map_err(|failure| match failure {
                 query::Failure::Sqlite(error) => translate(path_of(&self.file), error),
                 query::Failure::Query(error) => error,
             })

@@ -2,18 +2,16 @@
 //!
 //! First the keys of the page, read from indexes alone; then, if wanted, the rows by their id. A query becomes one or more ranges of
 //! one index, each of them contiguous in the order of the answer, so that the page is found after page size + 1 steps per range,
-//! however large the archive is. No statement sorts or filters. The index of the segment log has the same columns and indexes, and is
-//! asked by the same statements; only a body is read elsewhere, see [`BodyOf`].
+//! however large the archive is. No statement sorts or filters. The index of the segment log has the same columns, and is asked by the
+//! same statements; only what it has elsewhere differs, see [`Source`].
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use crate::range::{Key, KeyRange};
 use crate::{ArchiveError, Direction, Hash, Page, Query, StoredBody, StoredMessage};
 
-/// What these queries look a table of messages up by, wherever its payloads lie.
+/// What these queries scan a table of messages by, wherever its payloads lie, beside `message_by_time`.
 pub(crate) const LOOKUPS: &str = "
-    CREATE UNIQUE INDEX message_by_hash ON message (hash);
-    CREATE INDEX message_by_time ON message (timestamp, hash);
     CREATE INDEX message_by_pubsub_topic ON message (pubsub_topic, timestamp, hash);
     CREATE INDEX message_by_content_topic ON message (content_topic, pubsub_topic, timestamp, hash);
 ";
@@ -47,20 +45,18 @@ const BY_PUBSUB_TOPIC: [&str; 2] = scans!("message_by_pubsub_topic", "pubsub_top
 const BY_BOTH_TOPICS: [&str; 2] = scans!("message_by_content_topic", "content_topic = ?6 AND pubsub_topic = ?7 AND ");
 const NEXT_PUBSUB_TOPIC: &str = "SELECT pubsub_topic FROM message INDEXED BY message_by_content_topic \
      WHERE content_topic = ?1 AND pubsub_topic > ?2 ORDER BY pubsub_topic LIMIT 1";
-const BY_HASH: &str =
-    "SELECT timestamp, id, pubsub_topic, content_topic FROM message INDEXED BY message_by_hash WHERE hash = ?1";
-const TIMESTAMP_OF: &str = "SELECT timestamp FROM message INDEXED BY message_by_hash WHERE hash = ?1";
+const ROW: &str = "SELECT timestamp, pubsub_topic, content_topic FROM message WHERE id = ?1 AND hash = ?2";
 const BODY: &str = "SELECT pubsub_topic, content_topic, version, timestamp, meta, payload FROM message WHERE id = ?1";
 
 /// The statements that look messages up, without the one that reads a body.
 pub(crate) fn lookups() -> impl Iterator<Item = &'static str> {
     let scans = [BY_TIME, BY_PUBSUB_TOPIC, BY_BOTH_TOPICS].into_iter().flatten();
-    scans.chain([NEXT_PUBSUB_TOPIC, BY_HASH, TIMESTAMP_OF])
+    scans.chain([NEXT_PUBSUB_TOPIC, ROW])
 }
 
-/// Every statement above, for the check of a file at its opening and for the test of their plans.
-pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
-    lookups().chain([BODY])
+/// Every statement about a table with bodies, for the check of a file at its opening and for the test of their plans.
+pub(super) fn statements() -> impl Iterator<Item = &'static str> {
+    lookups().chain([ID_OF, BODY])
 }
 
 /// Why a query failed: in SQLite, or for a reason of its own.
@@ -78,17 +74,23 @@ impl From<rusqlite::Error> for Failure {
 /// A row that the page may hold: its key and its id.
 type Found = (Key, i64);
 
-/// Where the rest of a message is found, by the id of its row; nothing for a message that cannot be served.
-pub(crate) type BodyOf<'a> = dyn FnMut(&Connection, i64) -> rusqlite::Result<Option<StoredBody>> + 'a;
+/// What tables of messages have in places of their own.
+pub(crate) trait Source {
+    /// The ids of rows that may have this hash.
+    fn ids_of(&self, conn: &Connection, hash: &Hash) -> rusqlite::Result<Vec<i64>>;
+
+    /// The rest of the message whose row has `id`; nothing if it cannot be served.
+    fn body_of(&self, conn: &Connection, id: i64) -> rusqlite::Result<Option<StoredBody>>;
+}
 
 /// Answers `query` from one snapshot. A message without a body is left out of the page.
-pub(crate) fn query(conn: &Connection, query: &Query, body_of: &mut BodyOf<'_>) -> Result<Page, Failure> {
+pub(crate) fn query(conn: &Connection, query: &Query, source: &impl Source) -> Result<Page, Failure> {
     let snapshot = conn.unchecked_transaction()?;
     let cursor = match query.cursor {
-        Some(hash) => Some((timestamp_of(conn, &hash)?.ok_or(Failure::Query(ArchiveError::CursorNotFound))?, hash)),
+        Some(hash) => Some(row_of(conn, &hash, source)?.ok_or(Failure::Query(ArchiveError::CursorNotFound))?.key),
         None => None,
     };
-    let mut found = find(conn, query, &KeyRange::new(query, cursor))?;
+    let mut found = find(conn, query, &KeyRange::new(query, cursor), source)?;
     found.sort_unstable();
     if query.direction == Direction::Backward {
         found.reverse();
@@ -96,7 +98,7 @@ pub(crate) fn query(conn: &Connection, query: &Query, body_of: &mut BodyOf<'_>) 
     let (found, cursor) = query.cut(found, |(key, _)| key.1);
     let mut messages = Vec::with_capacity(found.len());
     for ((_, hash), id) in found {
-        let body = if query.include_data { body_of(conn, id)? } else { None };
+        let body = if query.include_data { source.body_of(conn, id)? } else { None };
         if body.is_some() || !query.include_data {
             messages.push(StoredMessage { hash, body });
         }
@@ -106,11 +108,11 @@ pub(crate) fn query(conn: &Connection, query: &Query, body_of: &mut BodyOf<'_>) 
 }
 
 /// The rows that can be on the page, in no order: of each range as many as the page holds and one more.
-fn find(conn: &Connection, query: &Query, range: &KeyRange) -> rusqlite::Result<Vec<Found>> {
+fn find(conn: &Connection, query: &Query, range: &KeyRange, source: &impl Source) -> rusqlite::Result<Vec<Found>> {
     let mut found = Vec::new();
     let mut scan = |sql: [&str; 2], topics: &[&dyn ToSql]| scan_range(conn, sql, query, range, topics, &mut found);
     if !query.hashes.is_empty() {
-        return find_hashes(conn, query, range);
+        return find_hashes(conn, query, range, source);
     }
     match &query.pubsub_topic {
         None if query.content_topics.is_empty() => scan(BY_TIME, &[])?,
@@ -180,36 +182,69 @@ fn pubsub_topics_of(conn: &Connection, content_topic: &str) -> rusqlite::Result<
     Ok(topics)
 }
 
-fn find_hashes(conn: &Connection, query: &Query, range: &KeyRange) -> rusqlite::Result<Vec<Found>> {
-    let mut statement = conn.prepare_cached(BY_HASH)?;
+fn find_hashes(
+    conn: &Connection,
+    query: &Query,
+    range: &KeyRange,
+    source: &impl Source,
+) -> rusqlite::Result<Vec<Found>> {
     let mut found = Vec::new();
     for hash in query.unique_hashes() {
-        let row = |row: &Row<'_>| {
-            let matches = query.topics_match(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
-            Ok((((row.get(0)?, hash), row.get(1)?), matches))
-        };
-        match statement.query_row([hash.as_slice()], row).optional()? {
-            Some((row, true)) if range.contains(&row.0) => found.push(row),
-            _ => {}
-        }
+        let row = row_of(conn, &hash, source)?;
+        let row = row.filter(|row| query.topics_match(&row.pubsub_topic, &row.content_topic));
+        found.extend(row.filter(|row| range.contains(&row.key)).map(|row| (row.key, row.id)));
     }
     Ok(found)
 }
 
-fn timestamp_of(conn: &Connection, hash: &Hash) -> rusqlite::Result<Option<i64>> {
-    conn.prepare_cached(TIMESTAMP_OF)?.query_row([hash.as_slice()], |row| row.get(0)).optional()
+/// What a row says of a message.
+struct MessageRow {
+    key: Key,
+    id: i64,
+    pubsub_topic: String,
+    content_topic: String,
 }
 
-/// The body that lies in the row itself.
-pub(crate) fn row_body(conn: &Connection, id: i64) -> rusqlite::Result<Option<StoredBody>> {
-    conn.prepare_cached(BODY)?.query_row([id], |row| {
-        Ok(Some(StoredBody {
-            pubsub_topic: row.get(0)?,
-            content_topic: row.get(1)?,
-            version: row.get(2)?,
-            timestamp: row.get(3)?,
-            meta: row.get::<_, Option<Vec<u8>>>(4)?.unwrap_or_default(),
-            payload: row.get(5)?,
-        }))
-    })
+/// The row of the message with this hash.
+fn row_of(conn: &Connection, hash: &Hash, source: &impl Source) -> rusqlite::Result<Option<MessageRow>> {
+    let mut statement = conn.prepare_cached(ROW)?;
+    for id in source.ids_of(conn, hash)? {
+        let row = |row: &Row<'_>| {
+            Ok(MessageRow { key: (row.get(0)?, *hash), id, pubsub_topic: row.get(1)?, content_topic: row.get(2)? })
+        };
+        let row = statement.query_row((id, hash.as_slice()), row).optional()?;
+        if row.is_some() {
+            return Ok(row);
+        }
+    }
+    Ok(None)
+}
+
+/// A table that has everything itself, and an index of hashes.
+pub(super) struct Rows;
+
+/// Beside [`LOOKUPS`], of a table whose duplicates are told by this one.
+pub(super) const OWN_LOOKUPS: &str = "
+    CREATE UNIQUE INDEX message_by_hash ON message (hash);
+    CREATE INDEX message_by_time ON message (timestamp, hash);
+";
+const ID_OF: &str = "SELECT id FROM message INDEXED BY message_by_hash WHERE hash = ?1";
+
+impl Source for Rows {
+    fn ids_of(&self, conn: &Connection, hash: &Hash) -> rusqlite::Result<Vec<i64>> {
+        conn.prepare_cached(ID_OF)?.query_map([hash.as_slice()], |row| row.get(0))?.collect()
+    }
+
+    fn body_of(&self, conn: &Connection, id: i64) -> rusqlite::Result<Option<StoredBody>> {
+        conn.prepare_cached(BODY)?.query_row([id], |row| {
+            Ok(Some(StoredBody {
+                pubsub_topic: row.get(0)?,
+                content_topic: row.get(1)?,
+                version: row.get(2)?,
+                timestamp: row.get(3)?,
+                meta: row.get::<_, Option<Vec<u8>>>(4)?.unwrap_or_default(),
+                payload: row.get(5)?,
+            }))
+        })
+    }
 }

@@ -61,6 +61,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
 pub(super) fn create(conn: &Connection) -> rusqlite::Result<()> {
     let transaction = conn.unchecked_transaction()?;
     transaction.execute_batch(CREATE)?;
+    transaction.execute_batch(super::query::OWN_LOOKUPS)?;
     transaction.execute_batch(super::query::LOOKUPS)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;

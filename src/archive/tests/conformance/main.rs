@@ -51,7 +51,7 @@ impl Fixture {
 
     /// Segments so small that every test fills many of them.
     fn in_segments(io: StoreIo) -> Self {
-        let options = SegmentOptions { segment_bytes: 12 << 10, io, ..SegmentOptions::default() };
+        let options = SegmentOptions { segment_bytes: 12 << 10, io, waiting_hashes: 10, ..SegmentOptions::default() };
         Self::in_folder(move |path| Box::new(SegmentArchive::open(path, &options).unwrap()))
     }
 

@@ -62,9 +62,9 @@ pub fn plain_fields_come_back(mut archive: Box<dyn Archive>) {
 
 pub fn duplicates_are_ignored(mut archive: Box<dyn Archive>) {
     let first = Sample::new(1, 1_000);
-    // The same hash with other fields: the first one stays. The times are near each other, because a hash covers the time, and an archive
-    // may look for a duplicate where its time belongs.
-    let mut second = Sample::new(2, 1_001);
+    // The same hash with other fields: the first one stays. The time is the same, because a hash covers it, and an archive may look for a
+    // duplicate where its time belongs.
+    let mut second = Sample::new(2, 1_000);
     second.hash = first.hash;
     let outcome = insert(&mut *archive, &[first.clone(), second.clone(), Sample::new(3, 1), first.clone()]);
     assert_eq!(outcome, InsertOutcome { stored: 2, duplicates: 2, dropped: 0 });

@@ -15,6 +15,8 @@ fn filled() -> Place {
         insert(&mut archive, first..first + 6);
     }
     assert!(place.files().len() >= 5);
+    // Every hash has entered the index.
+    Box::new(archive).close().unwrap();
     place
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use levada_archive::{
-    Archive, ArchiveError, ArchiveMessage, Direction, Dropped, Hash, InsertOutcome, Query, Retention, SegmentArchive,
-    SegmentOptions, StoreIo, StoredMessage,
+    Archive, ArchiveError, ArchiveMessage, ArchiveReader, Direction, Dropped, Hash, InsertOutcome, Query, Retention,
+    SegmentArchive, SegmentOptions, StoreIo, StoredMessage,
 };
 use tempfile::TempDir;
 
@@ -88,7 +88,7 @@ impl Place {
 /// Another test of this process may be starting a child, which holds every file that is open here until it runs its own
 /// program: a lock just given back is then still held for a moment.
 pub fn open(index: &Path, io: StoreIo) -> SegmentArchive {
-    let options = SegmentOptions { segment_bytes: SEGMENT_BYTES, io, ..SegmentOptions::default() };
+    let options = SegmentOptions { segment_bytes: SEGMENT_BYTES, io, waiting_hashes: 60, ..SegmentOptions::default() };
     for _ in 0..200 {
         match SegmentArchive::open(index, &options) {
             Err(ArchiveError::Locked { .. }) => std::thread::sleep(Duration::from_millis(10)),
@@ -143,9 +143,18 @@ pub fn keep(archive: &mut dyn Archive, messages_max: u64) -> Dropped {
     dropped
 }
 
-/// Reads the whole archive page by page, and checks that every message is whole and there once.
+/// Reads the whole archive page by page, and checks that every message is whole and there once, and is found by its hash.
 pub fn contents(archive: &dyn Archive) -> BTreeSet<u64> {
     let mut reader = archive.reader().unwrap();
+    let numbers = pages(&mut *reader);
+    for hashes in numbers.iter().copied().map(hash_of).collect::<Vec<_>>().chunks(50) {
+        let query = Query { hashes: hashes.to_vec(), page_size: Some(50), ..Query::default() };
+        assert_eq!(reader.query(&query).unwrap().messages.len(), hashes.len(), "some are not found by their hashes");
+    }
+    numbers
+}
+
+fn pages(reader: &mut dyn ArchiveReader) -> BTreeSet<u64> {
     let mut query =
         Query { include_data: true, direction: Direction::Forward, page_size: Some(50), ..Query::default() };
     let mut numbers = BTreeSet::new();

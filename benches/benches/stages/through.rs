@@ -105,6 +105,15 @@ impl Through {
         Self::new(slots, Empty)
     }
 
+    /// Sends every message into a stage that lets none out.
+    pub fn end(&mut self) {
+        for message in &self.messages {
+            let envelope = message.clone().attach(self.source.arena()).expect("the messages lie in this arena");
+            assert!(self.source.push(envelope).is_ok(), "the link holds all messages");
+        }
+        self.invoker.turn_until_idle();
+    }
+
     /// Sends every message through once. `prepare` sees the records before, unless the stage has kept a handle; the sum
     /// of what `look` says about those that come out is the digest of the pass.
     pub fn pass(&mut self, mut prepare: impl FnMut(&mut WakuRecord), look: impl Fn(&WakuRecord) -> u64) -> u64 {

@@ -113,9 +113,10 @@ fn relaying_goes_on_while_the_archive_stands_still_and_nothing_is_lost() {
         retention: RetentionPolicy::default(),
         commit: GroupCommit::default(),
         resume: false,
+        answers: Arc::new(()),
     };
     let quiet = Waker::from_callback(|| {});
-    let wakers = Wakers { egress: quiet.clone(), wanted: quiet.clone(), answers: quiet };
+    let wakers = Wakers { egress: quiet.clone(), wanted: quiet };
     let (topology, Ends { ingress, mut egress, .. }) = draw(arena.clone(), &shared, plan, &wakers).unwrap();
     let running = topology.run().unwrap();
     let (mut sent, mut accepted) = (0, 0);

@@ -204,14 +204,14 @@ impl BenchNode {
         let archive: Option<Box<dyn Archive>> = Some(Box::new(archive));
         let (retention, commit) = (RetentionPolicy::default(), GroupCommit::default());
         let (workers, message_bytes_max) = (PathWorkers::new(1), MESSAGE_BYTES_MAX);
-        let plan = Plan { workers, message_bytes_max, archive, retention, commit, resume: false };
+        // Nobody waits for an answer: messages enter by the network only.
+        let answers = Arc::new(());
+        let plan = Plan { workers, message_bytes_max, archive, retention, commit, resume: false, answers };
         let (bell, egress_ready) = (Arc::new(Bell::new()), Arc::new(Notify::new()));
         let told = egress_ready.clone();
         let egress_waker = Waker::from_callback(move || told.notify_one());
-        // Nobody waits for an answer: messages enter by the network only.
-        let quiet = Waker::from_callback(|| ());
         // What filter finds wanted has no subscriber to go to: its sink is dropped, and so is what comes there.
-        let wakers = Wakers { egress: egress_waker, wanted: quiet.clone(), answers: quiet };
+        let wakers = Wakers { egress: egress_waker, wanted: Waker::from_callback(|| ()) };
         let (drawing, ends) = topology::draw(arena.clone(), &shared, plan, &wakers)?;
         let Ends { ingress, egress, .. } = ends;
         let door =

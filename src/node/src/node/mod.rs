@@ -149,12 +149,14 @@ impl Node {
         let Archives { writer: archive, location, store, sync_reader } = Archives::open(config)?;
         let arena = Arena::<WakuRecord>::new(&arena_config(config))?;
         let path = path_workers(config);
-        let ([egress_ready, wanted_ready, answers_ready], wakers) = bells();
+        let ([egress_ready, wanted_ready], wakers) = bells();
+        let tickets = Arc::new(Tickets::default());
         let (retention, commit) = (config.store_message_retention_policy, config.store_commit);
         let (workers, message_bytes_max) = (path.clone(), config.max_msg_bytes);
-        let plan = Plan { workers, message_bytes_max, archive, retention, commit, resume: config.store_resume };
+        let (resume, answers) = (config.store_resume, tickets.clone());
+        let plan = Plan { workers, message_bytes_max, archive, retention, commit, resume, answers };
         let (drawing, ends) = topology::draw(arena, &shared, plan, &wakers)?;
-        let Ends { ingress, egress, wanted, answers, resume } = ends;
+        let Ends { ingress, egress, wanted, resume } = ends;
         let ingress = Arc::new(Ingress::new(ingress, shared.topics.clone(), shared.seen.clone()));
 
         let workers = NetWorkers::new(config.net_workers, &path, &Cores::of_process());
@@ -163,12 +165,10 @@ impl Node {
         let net_task = tokio::spawn(net_task);
         let topology = drawing.run()?;
         report_unpinned(&topology);
-        let tickets = Arc::new(Tickets::default());
         let subscribers = Subscribers::new(&shared, net.exchange(), config.arena_bytes);
         let pumps = vec![
             tokio::spawn(egress::run(egress, egress_ready, shared.topics.clone(), net.clone())),
             tokio::spawn(filter::run(wanted, wanted_ready, subscribers.clone())),
-            tokio::spawn(publish::run(answers, answers_ready, tickets.clone())),
         ];
         let fill = sync_reader.map(|reader| SyncFill::start(reader, shared.topics.clone(), shared.sync.clone()));
         let stored = fill.as_ref().map(|fill| fill.wanted().clone());
@@ -399,11 +399,11 @@ fn report_unpinned(topology: &Running) {
 }
 
 /// What the sinks of the path ring, in the order of [`Wakers`].
-fn bells() -> ([Arc<Notify>; 3], Wakers) {
-    let bells = [(); 3].map(|()| Arc::new(Notify::new()));
-    let [egress, wanted, answers] = bells.each_ref().map(|bell| {
+fn bells() -> ([Arc<Notify>; 2], Wakers) {
+    let bells = [(); 2].map(|()| Arc::new(Notify::new()));
+    let [egress, wanted] = bells.each_ref().map(|bell| {
         let bell = bell.clone();
         Waker::from_callback(move || bell.notify_one())
     });
-    (bells, Wakers { egress, wanted, answers })
+    (bells, Wakers { egress, wanted })
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use levada_engine::{ClaimError, PushError, Sink, count_copy};
+use levada_engine::{ClaimError, PushError, count_copy};
+use levada_stages::answer::Answers;
 use levada_stages::unix_ns;
 use levada_wire::waku::message::{Message, MessageSpans};
 use levada_wire::waku::{Origin, RejectReason, Verdict, WakuRecord};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use crate::node::ingress::Ingress;
 use crate::rest::{PublishError, PublishMessage, Published};
@@ -38,11 +39,14 @@ impl Tickets {
         self.waiting().insert(number, sender);
         (Ticket { number, tickets: self.clone() }, receiver)
     }
+}
 
-    fn answer(&self, record: WakuRecord) {
-        if let Some(sender) = self.waiting().remove(&record.ticket) {
+impl Answers for Tickets {
+    fn answer(&self, record: &WakuRecord) {
+        let sender = self.waiting().remove(&record.ticket);
+        if let Some(sender) = sender {
             // Whoever waited may have gone away.
-            let _ = sender.send(record);
+            let _ = sender.send(*record);
         }
     }
 }
@@ -58,22 +62,6 @@ pub struct Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.tickets.waiting().remove(&self.number);
-    }
-}
-
-/// Hands out the answers until the topology has ended.
-pub async fn run(mut answers: Vec<Sink<WakuRecord>>, ready: Arc<Notify>, tickets: Arc<Tickets>) {
-    while !answers.iter().all(Sink::is_finished) {
-        let mut moved = false;
-        for sink in &mut answers {
-            while let Some(envelope) = sink.pop() {
-                moved = true;
-                tickets.answer(envelope.record());
-            }
-        }
-        if !moved {
-            ready.notified().await;
-        }
     }
 }
 

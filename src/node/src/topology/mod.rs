@@ -5,10 +5,9 @@
 //! ingress:N ─→ id_hash → seen → decode → validate → message_hash → relay ─→ trace → filter → event → backlog ──┐
 //!            │            └─────────┴─────────┴────── refused ────→  │ │                              │skip  │ │
 //! egress:N  ←┼───────────────────────────────────────────────────────┘ └ refused ──→ answer ←─────────┘      │ │
-//! answers:N ←┼─────────────────────────────────────────────────────────────────────────┘                     │ │
 //!            └───────────────────────────────────────────────────────────────────────────────────────────────┘ │
 //!            ┌ archive (one worker, blocks on the disk) ┐                                                      │
-//! answers   ←─ answer ←─── sync ←── archive ←──────────────────────────────────────────────────────────────────┘
+//!            │ answer ←─── sync ←── archive ←──────────────────────────────────────────────────────────────────┘
 //!            │    └────── failed ──────┘                │
 //!            └──────────────────────────────────────────┘
 //! ```
@@ -25,7 +24,7 @@ use levada_engine::{
     WorkerId,
 };
 use levada_stages::HashUnit;
-use levada_stages::answer::Answer;
+use levada_stages::answer::{Answer, Answers};
 use levada_stages::archive::{ArchiveCounters, ArchiveStage, GroupCommit};
 use levada_stages::backlog::{Backlog, BacklogStage};
 use levada_stages::decode::Decode;
@@ -150,6 +149,8 @@ pub struct Plan {
     pub commit: GroupCommit,
     /// Whether it also takes what is fetched from other archives.
     pub resume: bool,
+    /// Who tells publishers what became of their messages.
+    pub answers: Arc<dyn Answers>,
 }
 
 /// The ends of the path that the node holds.
@@ -161,8 +162,6 @@ pub struct Ends {
     pub egress: Vec<Sink<WakuRecord>>,
     /// Messages that filter subscribers want, one per lane.
     pub wanted: Vec<Sink<WakuRecord>>,
-    /// Messages somebody waits for: one per lane, and those of the archive.
-    pub answers: Vec<Sink<WakuRecord>>,
     /// The way in of what is fetched from other archives, if the plan has one.
     pub resume: Option<Source<WakuRecord>>,
 }
@@ -174,8 +173,6 @@ pub struct Wakers {
     pub egress: Waker,
     /// Of [`Ends::wanted`].
     pub wanted: Waker,
-    /// Of [`Ends::answers`].
-    pub answers: Waker,
 }
 
 /// Draws the path.
@@ -194,15 +191,16 @@ pub fn draw(
     drawing.affinity(affinity);
     let mut ends = Ends::default();
     let kept = plan.archive.map(|archive| (archive, plan.retention, plan.commit));
-    let store = kept.map(|kept| draw_archive(&mut drawing, shared, kept, &wakers.answers, &mut ends));
+    let store = kept.map(|kept| draw_archive(&mut drawing, shared, kept, &plan.answers));
     if let Some(store) = store.filter(|_| plan.resume) {
-        resume::draw(&mut drawing, shared, store, plan.message_bytes_max, &wakers.answers, &mut ends);
+        let source = resume::draw(&mut drawing, shared, store, plan.message_bytes_max, &plan.answers);
+        ends.resume = Some(source);
     }
     for lane in 0..lanes {
         let worker = drawing.worker(&format!("path:{lane}"));
         let mut pen = Pen { drawing: &mut drawing, shared, worker, lane };
         let (entry, relay) = pen.up_to_relay(plan.message_bytes_max);
-        let answer = pen.stage("answer", Answer);
+        let answer = pen.stage("answer", Answer::new(plan.answers.clone()));
         let filter = pen.consumers(relay, answer, store);
         let sink = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
         ends.ingress.push(drawing.source(&format!("ingress:{lane}"), entry, LINK_ENVELOPES));
@@ -211,7 +209,6 @@ pub fn draw(
         };
         ends.egress.push(ends_at("egress", relay, "egress", &wakers.egress));
         ends.wanted.push(ends_at("wanted", filter, "wanted", &wakers.wanted));
-        ends.answers.push(ends_at("answers", answer, "waited_for", &wakers.answers));
     }
     Ok((drawing.build()?, ends))
 }
@@ -222,8 +219,7 @@ fn draw_archive(
     drawing: &mut Drawing,
     shared: &Shared,
     (archive, retention, commit): (Box<dyn Archive>, RetentionPolicy, GroupCommit),
-    answers: &Waker,
-    ends: &mut Ends,
+    answers: &Arc<dyn Answers>,
 ) -> StageId {
     let worker = drawing.blocking_worker("archive");
     let (topics, backlog, counters) = (shared.topics.clone(), shared.backlog.clone(), shared.archived.clone());
@@ -231,14 +227,12 @@ fn draw_archive(
     let stage = stage.with_retention(retention).with_commit(commit).counting_topics(shared.kept.clone());
     let store = drawing.stage(worker, "archive", stage);
     let sync = drawing.stage(worker, "sync", SyncStage::new(shared.sync.clone(), sync::WINDOW));
-    let answer = drawing.stage(worker, "answer_stored", Answer);
+    let answer = drawing.stage(worker, "answer_stored", Answer::new(answers.clone()));
     let link = LinkConfig { capacity: ARCHIVE_LINK_ENVELOPES, policy: Policy::Reliable };
     drawing.link_with(store, "next", sync, link);
     drawing.link_with(sync, "next", answer, link);
     // What the archive has not is not told to other nodes as something they can fetch here.
     drawing.link_with(store, "failed", answer, link);
-    let sink = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
-    ends.answers.push(drawing.sink("answers", answer, "waited_for", sink, answers.clone()));
     store
 }
 

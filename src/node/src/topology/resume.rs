@@ -9,24 +9,24 @@
 
 use std::sync::Arc;
 
-use levada_engine::{LinkConfig, Policy, StageId, Waker};
+use levada_engine::{LinkConfig, Policy, Source, StageId};
 use levada_stages::HashUnit;
-use levada_stages::answer::Answer;
+use levada_stages::answer::{Answer, Answers};
 use levada_stages::backlog::BacklogStage;
 use levada_stages::decode::Decode;
 use levada_stages::message_hash::MessageHash;
+use levada_wire::waku::WakuRecord;
 
-use super::{Drawing, Ends, LINK_ENVELOPES, Shared, rules};
+use super::{Drawing, LINK_ENVELOPES, Shared, rules};
 
-/// Draws it, up to the archive stage `store`.
+/// Draws it, up to the archive stage `store`; its way in.
 pub(super) fn draw(
     drawing: &mut Drawing,
     shared: &Shared,
     store: StageId,
     message_bytes_max: usize,
-    answers: &Waker,
-    ends: &mut Ends,
-) {
+    answers: &Arc<dyn Answers>,
+) -> Source<WakuRecord> {
     let worker = drawing.worker_of(store);
     let decode = drawing.stage(worker, "decode:resume", Decode);
     // Its outcomes are told one by one to who fetches; the metrics of the validators are about relayed messages.
@@ -34,7 +34,7 @@ pub(super) fn draw(
     let hash = MessageHash::new(HashUnit::new(shared.topics.clone()));
     let hash = drawing.stage(worker, "message_hash:resume", hash);
     let backlog = drawing.stage(worker, "backlog:resume", BacklogStage::new(shared.backlog.clone()));
-    let answer = drawing.stage(worker, "answer:resume", Answer);
+    let answer = drawing.stage(worker, "answer:resume", Answer::new(answers.clone()));
     let link = LinkConfig { capacity: LINK_ENVELOPES, policy: Policy::Reliable };
     for (from, port, to) in [
         (decode, "decoded", validate),
@@ -48,6 +48,5 @@ pub(super) fn draw(
     }
     // As long as the link that a lane has to it: a stage never gets more at once than it can pass on.
     drawing.link_with(backlog, "store", store, LinkConfig { capacity: super::ARCHIVE_LINK_ENVELOPES, ..link });
-    ends.answers.push(drawing.sink("answers:resume", answer, "waited_for", link, answers.clone()));
-    ends.resume = Some(drawing.source("resume", decode, LINK_ENVELOPES));
+    drawing.source("resume", decode, LINK_ENVELOPES)
 }

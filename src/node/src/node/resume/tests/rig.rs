@@ -22,10 +22,10 @@ use tokio::sync::watch;
 use crate::bench_service::peers::Deaf;
 use crate::node::bells;
 use crate::node::last_online::LastOnline;
-use crate::node::publish::{self, Tickets};
+use crate::node::publish::Tickets;
 use crate::node::resume::{Feed, Parts, Patience, Resume, ResumeCounters, Work};
 use crate::node::store::Store;
-use crate::topology::{Ends, PathWorkers, Plan, Shared, draw};
+use crate::topology::{PathWorkers, Plan, Shared, draw};
 
 pub const TOPIC: &str = "/waku/2/rs/0/0";
 pub const MESSAGE_BYTES_MAX: usize = 150 << 10;
@@ -248,6 +248,7 @@ impl Rig {
         let fails = Arc::new(AtomicBool::new(false));
         let archive = Box::new(Faulty { archive: MemoryArchive::new(64 << 20), fails: fails.clone() });
         let store = Store::open(&*archive, MESSAGE_BYTES_MAX).unwrap();
+        let tickets = Arc::new(Tickets::default());
         let plan = Plan {
             workers: PathWorkers::new(1),
             message_bytes_max: MESSAGE_BYTES_MAX,
@@ -255,16 +256,14 @@ impl Rig {
             retention: Default::default(),
             commit: Default::default(),
             resume: true,
+            answers: tickets.clone(),
         };
-        let ([_, _, answers_ready], wakers) = bells();
+        let (_, wakers) = bells();
         let (drawing, ends) = draw(arena.clone(), &shared, plan, &wakers).unwrap();
-        let Ends { answers, resume, .. } = ends;
         let topology = drawing.run().unwrap();
-        let tickets = Arc::new(Tickets::default());
-        tokio::spawn(publish::run(answers, answers_ready, tickets.clone()));
         let counters = Arc::<ResumeCounters>::default();
         let feed = Feed {
-            source: resume.unwrap(),
+            source: ends.resume.unwrap(),
             tickets,
             backlog: shared.backlog.clone(),
             topics: shared.topics.clone(),

@@ -12,7 +12,7 @@ pub const PAYLOAD_BYTES_MAX: usize = 64 << 20;
 /// A message to be stored; it borrows everything, so that the payload can lie in its slot until the backend copies it.
 #[derive(Clone, Copy, Debug)]
 pub struct ArchiveMessage<'a> {
-    /// The deterministic message hash.
+    /// The deterministic message hash, which covers the timestamp: an archive may look for a duplicate where its time belongs.
     pub hash: Hash,
     /// The pubsub topic it came by.
     pub pubsub_topic: &'a str,

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::index;
 use crate::Hash;
 
-/// All that wait enter with so many batches, unless these add half as many meanwhile.
+/// All that wait enter with so many batches, or with fewer if these are large.
 const STEPS: usize = 12;
 
 /// What the index keeps of a hash.
@@ -74,7 +74,7 @@ impl Hashes {
         self.added.push((*hash, id));
     }
 
-    /// Forgets what an earlier batch added and did not commit.
+    /// The next batch has added nothing yet.
     pub(super) fn begin(&mut self) {
         self.added.clear();
     }
@@ -126,7 +126,7 @@ impl Hashes {
         }
         let end = self.entering.len().min(self.entered.saturating_add(count_max));
         let is_last = end == self.entering.len();
-        let newest = self.entering.iter().map(|(_, id)| *id).max().filter(|_| is_last);
+        let newest = if is_last { self.entering.iter().map(|(_, id)| *id).max() } else { None };
         index::enter(conn, &self.entering[self.entered..end], newest)?;
         self.entered = end;
         if let Some(newest) = newest {
@@ -221,6 +221,41 @@ mod tests {
         let archive = open(&folder);
         assert_eq!(places(&archive), (0, 1_000), "a closed index has them all");
         assert!(found(&archive).into_iter().eq(0..1_000));
+    }
+
+    /// Numbers of segments are not used again, so that ids are not either.
+    #[test]
+    fn an_archive_that_was_emptied_begins_behind_what_has_entered() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = open(&folder);
+        insert(&mut archive, 0..500);
+        Box::new(archive).close().unwrap();
+        let mut archive = open(&folder);
+        archive.clear().unwrap();
+        Box::new(archive).close().unwrap();
+        let mut archive = open(&folder);
+        insert(&mut archive, 500..550);
+        assert!(found(&archive).into_iter().eq(500..550));
+        drop(archive);
+        let archive = open(&folder);
+        assert_eq!(places(&archive), (50, 0));
+        assert!(found(&archive).into_iter().eq(500..550), "also behind a crash");
+    }
+
+    /// A segment whose rows go in several steps, while their hashes wait and enter.
+    #[test]
+    fn rows_that_stay_keep_their_hashes_when_others_of_their_segment_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SegmentOptions { segment_bytes: 900 << 10, waiting_hashes: 10_000, ..SegmentOptions::default() };
+        let mut archive = SegmentArchive::open(&folder.path().join("levada.index"), &options).unwrap();
+        (0..2_000).step_by(100).for_each(|first| insert(&mut archive, first..first + 100));
+        let kept = Retention { messages_max: Some(100), ..Retention::default() };
+        assert!(archive.retain(&kept).unwrap().unfinished);
+        let count = archive.message_count().unwrap();
+        assert!((500..1_000).contains(&count), "{count} stay behind the first step");
+        assert!(found(&archive).into_iter().eq(2_000 - count..2_000));
+        Box::new(archive).close().unwrap();
+        assert!(found(&open(&folder)).into_iter().eq(2_000 - count..2_000));
     }
 
     #[test]

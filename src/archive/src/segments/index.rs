@@ -3,7 +3,7 @@
 //! The id of a row is the place of its record, so rows are appended in the order of the log, the rows of a segment are one range of ids,
 //! and every index has the place at hand. Columns and indexes have the names that the statements of [`crate::sqlite::query`] use, but that
 //! a hash is looked up in a table of its own, which it enters later (see [`super::hashes`]). A hash covers its timestamp, so that an index
-//! of both tells duplicates; there, new rows come to the end.
+//! of both tells duplicates; there, new rows come near the end.
 //!
 //! Commits are not synced (`synchronous = NORMAL`): before a row is committed, the segment is synced, and what the index lost in a power
 //! failure is found again by a rescan from the last length that it knows of each segment. Only where segments are about to be removed
@@ -53,7 +53,7 @@ const CREATE: &str = "
         dropped INTEGER NOT NULL
     ) STRICT;
 ";
-/// `hash` has the first bytes of each hash that has entered, `entered` the id of the newest of their rows.
+/// `hash` has the first bytes of each hash that has entered, `entered` the id up to which all have.
 const CREATE_HASHES: &str = "
     CREATE TABLE hash (prefix BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (prefix, id)) STRICT, WITHOUT ROWID;
     CREATE TABLE entered (id INTEGER NOT NULL) STRICT;
@@ -373,14 +373,15 @@ pub(super) fn ids_of_segment(id: u32) -> Range<i64> {
     id_at(id)..id_at(id + 1)
 }
 
-/// Deletes the oldest rows of segment `id`, at most `rows_max`, and says how many there were.
-pub(super) fn delete_oldest_rows(conn: &Connection, id: u32, rows_max: u64) -> rusqlite::Result<u64> {
+/// Deletes the oldest rows of segment `id`, at most `rows_max`, and says how many there were, and which ids they can have had.
+pub(super) fn delete_oldest_rows(conn: &Connection, id: u32, rows_max: u64) -> rusqlite::Result<(u64, Range<i64>)> {
     let ids = ids_of_segment(id);
     // A range that begins at the first row and has no subquery is deleted row by row, without a list of them.
     let sql = "SELECT id FROM message WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ?3";
     let values = params![ids.start, ids.end, rows_max as i64];
     let end = conn.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
-    delete(conn, DELETE, params![ids.start, end.unwrap_or(ids.end)])
+    let deleted = ids.start..end.unwrap_or(ids.end);
+    Ok((delete(conn, DELETE, params![deleted.start, deleted.end])?, deleted))
 }
 
 fn delete(conn: &Connection, [hashes, rows]: [&str; 2], values: &[&dyn ToSql]) -> rusqlite::Result<u64> {

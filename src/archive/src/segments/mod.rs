@@ -63,7 +63,7 @@ pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
 pub const RECENT_BYTES_DEFAULT: usize = 16 << 20;
 /// Bytes of slots that are held for the newest payloads.
 pub const HELD_BYTES_DEFAULT: usize = 16 << 20;
-/// Hashes that wait in memory for their place in the index: 2.7 MB of them.
+/// Hashes that wait in memory for their place in the index: 2.7 MB of them, and 6 MB while large batches add to those that are entering.
 pub const WAITING_HASHES_DEFAULT: usize = 50_000;
 /// Places in a segment are 32 bits, in units of 8 bytes.
 const SEGMENT_BYTES_MAX: u64 = 16 << 30;
@@ -149,8 +149,9 @@ struct LockedPath {
 
 impl SegmentArchive {
     /// Opens the archive whose index is at `path`, or creates it; its folder must exist. What a crash left is mended first, which reads
-    /// what the index does not have yet. An archive of the first format ([`crate::SqliteArchive`]) is moved into segments first, which
-    /// takes as long as reading and writing all of it.
+    /// what the index does not have yet. An index of an older build is brought to the present version, for which the disk must have room.
+    /// An archive of the first format ([`crate::SqliteArchive`]) is moved into segments first, which takes as long as reading and writing
+    /// all of it.
     ///
     /// # Errors
     /// Any [`ArchiveError`] about the files. A database that is not an index of segments is left as it is.
@@ -240,9 +241,9 @@ impl Log {
         }
     }
 
-    /// Leaves the index with all hashes, and in one file.
+    /// Leaves the index with all hashes, and in one file. On a full disk they wait on, in their rows.
     fn write_index(&mut self) -> rusqlite::Result<()> {
-        self.hashes.finish(&self.conn)?;
+        self.hashes.finish(&self.conn).or_else(|error| if index::is_full(&error) { Ok(()) } else { Err(error) })?;
         index::checkpoint(&self.conn)
     }
 

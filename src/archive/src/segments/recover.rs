@@ -36,6 +36,9 @@ pub(super) fn recover(conn: &Connection, files: &SegmentFiles) -> Result<u32, Fa
         }
     }
     let last = present.last().copied().max(entries.last().map(|entry| entry.id));
+    // Behind the rows whose hashes have entered, too: where all segments are gone, new rows are not to be taken for such.
+    let entered = index::entered(conn)?;
+    let last = last.max((entered >= 0).then(|| Location::of_id(entered).segment));
     Ok(last.map_or(0, |id| id + 1))
 }
 

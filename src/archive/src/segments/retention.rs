@@ -49,15 +49,15 @@ impl Log {
 
     /// Deletes the oldest rows of a segment that has many.
     fn drop_rows(&mut self, files: &SegmentFiles, entry: &Entry) -> Result<Dropped, Failure> {
-        let (messages, left) = self.with_room(files, Some(entry.id), |conn| {
+        let (messages, left, ids) = self.with_room(files, Some(entry.id), |conn| {
             let transaction = index::begin(conn)?;
-            let messages = index::delete_oldest_rows(conn, entry.id, STEP_ROWS)?;
+            let (messages, ids) = index::delete_oldest_rows(conn, entry.id, STEP_ROWS)?;
             // Fewer than there should have been were all of them.
             let left = if messages < STEP_ROWS { 0 } else { entry.messages - messages };
             index::set_messages(conn, entry.id, left)?;
-            transaction.commit().map(|()| (messages, left))
+            transaction.commit().map(|()| (messages, left, ids))
         })?;
-        self.hashes.forget(&index::ids_of_segment(entry.id));
+        self.hashes.forget(&ids);
         self.known.set_left(left);
         Ok(Dropped { messages, unfinished: true, ..Dropped::default() })
     }

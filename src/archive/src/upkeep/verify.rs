@@ -24,7 +24,7 @@ pub struct VerifyReport {
     pub segments_lost: u64,
     /// Whole records behind the end of the index, which the next start of a node enters there.
     pub messages_unindexed: u64,
-    /// What SQLite says of the index, if it finds a fault.
+    /// What is wrong with the index, if SQLite finds a fault, or rows and hashes do not agree.
     pub index_fault: Option<String>,
     /// The first hundred faults, a line each.
     pub faults: Vec<String>,

@@ -18,7 +18,7 @@
 //! into it that a rescan would take for a record.
 //!
 //! The checksum is XXH3 with 64 bits, over what a record holds. The message id is a digest of the encoded message, which no record holds;
-//! records that did would save this pass on the way in, a seventh of what storing costs, and pay seven times as much on the way out, where
+//! records that did would save this pass on the way in, a sixth of what storing costs, and pay seven times as much on the way out, where
 //! every record is checked.
 
 use std::hash::{BuildHasher, RandomState};

@@ -20,7 +20,7 @@ use crate::counters::DAMAGED_RECORDS;
 /// Makes index and segments agree; returns the number of the next segment.
 pub(super) fn recover(conn: &Connection, files: &SegmentFiles) -> Result<u32, Failure> {
     let present = files.list()?;
-    let entries = index::segments(conn)?;
+    let (entries, entered) = (index::segments(conn)?, index::entered(conn)?);
     for entry in &entries {
         if entry.dropped {
             files.remove(entry.id)?;
@@ -32,12 +32,11 @@ pub(super) fn recover(conn: &Connection, files: &SegmentFiles) -> Result<u32, Fa
     for id in &present {
         match entries.iter().find(|entry| entry.id == *id) {
             Some(entry) if entry.dropped => {}
-            entry => recover_segment(conn, files, *id, entry)?,
+            entry => recover_segment(conn, files, *id, entry, entered)?,
         }
     }
     let last = present.last().copied().max(entries.last().map(|entry| entry.id));
     // Behind the rows whose hashes have entered, too: where all segments are gone, new rows are not to be taken for such.
-    let entered = index::entered(conn)?;
     let last = last.max((entered >= 0).then(|| Location::of_id(entered).segment));
     Ok(last.map_or(0, |id| id + 1))
 }
@@ -54,7 +53,14 @@ fn forget_missing(conn: &Connection, files: &SegmentFiles, entry: &Entry) -> Res
     Ok(())
 }
 
-fn recover_segment(conn: &Connection, files: &SegmentFiles, id: u32, entry: Option<&Entry>) -> Result<(), Failure> {
+/// The hashes of new rows up to `entered` enter at once: they do not wait, as those behind it do.
+fn recover_segment(
+    conn: &Connection,
+    files: &SegmentFiles,
+    id: u32,
+    entry: Option<&Entry>,
+    entered: i64,
+) -> Result<(), Failure> {
     let path = files.path_of(id);
     let file_bytes = fs::metadata(&path)?.len();
     match entry {
@@ -74,7 +80,6 @@ fn recover_segment(conn: &Connection, files: &SegmentFiles, id: u32, entry: Opti
         sequence: entry.map_or(0, |entry| entry.records),
     };
     let transaction = index::begin(conn)?;
-    let entered = index::entered(conn)?;
     let mut rows = Rows::new(conn)?;
     let mut extent = Extent::new(id);
     let end = Scan::new(&segment, known)?.run(|met| match met {
